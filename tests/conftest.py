@@ -176,7 +176,7 @@ def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
         cli,
         words,
         sim,
-        *(sys.modules[f"sojourn.{name}"] for name in ("scenario", "results", "run")),
+        *(sys.modules[f"sojourn.{name}"] for name in ("scenario", "results.identity", "run")),
     ):
         monkeypatch.setattr(module, "_core", fake)
     monkeypatch.chdir(tmp_path)

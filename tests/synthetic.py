@@ -62,6 +62,7 @@ class Made:
     def __init__(self, run_id: str, series: dict[str, tuple[FloatArray, FloatArray]]) -> None:
         self.id = run_id
         self.path: Path | None = None
+        self.origin: Any = self
         self.conditions: Conditions | None = None
         self._series = series
 

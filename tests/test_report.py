@@ -254,6 +254,7 @@ def own_run(folder: Path, run_id: str, qdisc: str, rates: dict[str, float], **to
     """A run of `home` with a folder, as `sojourn run home.toml -s link.bneck.qdisc=...` leaves one."""
     made = made_run(run_id, rates, dict.fromkeys(rates, 25.0))
     made.path = folder / run_id
+    made.origin = results.Run(made.path)
     made.path.mkdir(parents=True)
     link = f'[[link]]\nname = "bneck"\nrate = "30Mbit"\nqdisc = "{qdisc}"\n'
     (made.path / "scenario.toml").write_text(f'name = "home"\ndescription = "A home link"\nseed = 1\n{link}')

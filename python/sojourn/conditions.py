@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core, suites
-from sojourn.metrics import PAYLOAD_SHARE
+from sojourn.metrics import PAYLOAD_SHARE, finished
 from sojourn.suites import Role
-from sojourn.text import harmless_lines
 
 if TYPE_CHECKING:
     from sojourn.metrics import Source, Window
@@ -119,12 +118,11 @@ def _origin(source: Source) -> Source:
 
 
 def _scenario(source: Source) -> str:
-    """The scenario in a source's folder, or of the case that a measurement is of; empty if there is none to read."""
-    folder = getattr(source, "path", None)
-    try:
-        if folder and folder.is_dir():
-            return harmless_lines((folder / "scenario.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
+    """The scenario of a run with results, or of the case that a measurement is of; empty if there is none to read."""
+    if run := finished(source):
+        try:
+            return run.scenario
+        except ValueError:
+            return ""
     case = suites.find(source.id)
     return case.toml if case else ""

@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any, Protocol
 
 from sojourn.groups import groups
+from sojourn.scenario import head
 
 PING = "ping"
 #: What a flow's delay is, and where it is in the summary: the first that it has.
@@ -367,10 +368,8 @@ def _texts(rows: object) -> tuple[str, ...]:
 
 
 def _description(run: Run) -> str:
-    import tomllib
-
     try:
-        return str(tomllib.loads(run.scenario).get("description", ""))
+        return str(head(run.scenario).get("description", ""))
     except (OSError, ValueError):
         return ""
 

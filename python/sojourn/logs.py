@@ -34,7 +34,7 @@ def _setup(run: Run) -> Iterator[str]:
     """The commands that build the scenario on Linux, and each queue with all its parameters."""
     try:
         # Read as any scenario is: a script for root takes no word from a file that was not checked.
-        resolved = Scenario(run.scenario, str(run.path / "scenario.toml")).resolve()
+        resolved = Scenario(run.scenario, run.files.where("scenario.toml")).resolve()
         script, _, _ = _core.tc_script(resolved.text)
         yield from script.rstrip("\n").split("\n")
     except (_core.ScenarioError, ResultsError) as error:

@@ -7,7 +7,6 @@ same thing here: a `Source`, that is an id and named series over seconds of Flen
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import re
 from dataclasses import asdict, dataclass
@@ -90,6 +89,25 @@ class Source(Protocol):
 
     def series(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Times in seconds and values."""
+        ...
+
+
+class Finished(Protocol):
+    """A run with results, `sojourn.results.Run`: what is read of one raises a `ValueError` of one line."""
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Statistics over the measurement window."""
+        ...
+
+    @property
+    def scenario(self) -> str:
+        """The resolved scenario."""
+        ...
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same as dictionaries and lists."""
         ...
 
 
@@ -283,7 +301,7 @@ def measuring_window(source: Source, name: str | None = None) -> Window | None:
 
 def windows(source: Source) -> dict[str, Window]:
     """The measuring windows of a simulated run in seconds: "" is the main one, then those with a name."""
-    summary = _document(source, "summary.json")
+    summary = _stated(source, "summary")
     try:
         return {
             str(one.get("name", "")): (float(one["from_s"]), float(one["to_s"]))
@@ -304,21 +322,27 @@ def sojourn(
     if flow is not None and side is not None:
         raise ValueError("expected a flow or a side")
     if window is None:
-        found = _named(_document(source, "queue.json"), queue)
+        found = _named(_stated(source, "queues"), queue)
     else:
-        found = _named(_named(_document(source, "summary.json").get("windows"), window).get("queues"), queue)
+        found = _named(_named(_stated(source, "summary").get("windows"), window).get("queues"), queue)
     for key, name in (("flows", flow), ("queues", side)):
         found = found if name is None else _named(found.get(key), name)
     stats = found.get("sojourn_ms")
     return dict(stats) if isinstance(stats, dict) else None
 
 
-def _document(source: Source, file: str) -> Any:
-    """A JSON file of a simulated run; empty if there is none to read."""
-    path = getattr(source, "path", None)
+def finished(source: Source) -> Finished | None:
+    """The run with results that a source is, or was read from."""
+    origin: Any = getattr(source, "origin", source)
+    return origin if hasattr(origin, "files") else None
+
+
+def _stated(source: Source, what: str) -> Any:
+    """The summary or the queues of a run with results; empty if there is none to read."""
+    run = finished(source)
     try:
-        return json.loads((path / file).read_text(encoding="utf-8")) if path else {}
-    except (OSError, ValueError):
+        return getattr(run, what) if run else {}
+    except ValueError:
         return {}
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from sojourn import conditions, metrics
-from sojourn.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     from sojourn.conditions import Conditions
@@ -49,11 +47,10 @@ def of(source: Source) -> Path:
 
 def scenario(source: Source) -> Document:
     """The resolved scenario of a simulated run; empty if there is none to read."""
-    folder = getattr(source, "path", None)
+    run = metrics.finished(source)
     try:
-        text = (folder / "scenario.toml").read_text(encoding="utf-8") if folder else ""
-        return cast("Document", harmless(tomllib.loads(harmless_lines(text))))
-    except (OSError, ValueError, RecursionError):
+        return run.document if run else {}
+    except ValueError:
         return {}
 
 

@@ -9,7 +9,7 @@ from sojourn.interop import flent
 from sojourn.metrics import Source
 from sojourn.plot import NO_LIMITS, Limits, PlotError, chosen, picture, write
 from sojourn.plot.upload_with_ping_and_tcp_rtt import Scale
-from sojourn.results import ResultSet
+from sojourn.results import ResultSet, exists
 
 
 def plot(
@@ -79,7 +79,7 @@ def load(path: Path) -> list[Source]:
     """The runs that a path names."""
     if path.is_file():
         return [flent.FlentFile(path)]
-    if not path.is_dir():
+    if not exists(path):
         raise PlotError(f"{path}: expected a run folder or a Flent file")
     runs: list[Source] = list(ResultSet.open(path).runs.values())
     runs = runs or [flent.FlentFile(file) for file in flent.files(path)]

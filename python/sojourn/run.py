@@ -14,6 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -26,6 +27,8 @@ from sojourn.scenario import Resolved, Scenario, load
 from sojourn.text import harmless, shortened
 
 RESULTS = Path("results")
+#: Runs that are handed out to threads before they are wanted, of each thread.
+AHEAD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +76,13 @@ def run(
     fresh: bool = False,
     engine: engines.Name = "sim",
     allow_exec: bool = False,
+    store: results.Form | None = None,
 ) -> ResultSet:
     """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does; of a sweep all runs.
 
     `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of
-    the suite's or a name for what they change. `allow_exec` lets scenarios run the programs that they name. Raises
+    the suite's or a name for what they change. `allow_exec` lets scenarios run the programs that they name. `store` is
+    how runs are kept, in folders or a dataset; by default a dataset if they are more than 200. Raises
     `ScenarioError` before anything is written, `EngineError` likewise for what the engine cannot do, and
     `RunError` after all runs if any failed.
     """
@@ -85,7 +90,7 @@ def run(
     todo = plan(targets, overrides, seed=seed, seeds=seeds, variant=variant)
     chosen = able(engines.named(engine, engines.Options(allow_exec=allow_exec)), todo)
     folder = Path(out) if out else new_folder(todo[0].id.split("/")[0])
-    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, engine=chosen)
+    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, engine=chosen, form=store)
     if any(o.status == "failed" for o in outcomes):
         raise RunError(outcomes)
     return ResultSet(folder, (o.run for o in outcomes if o.run))
@@ -144,14 +149,14 @@ def plan(
         if seeds > 1 and len({point.swept.get("seed") for point in points}) > 1:
             raise _core.ScenarioError(f"{scenario.file}: --seeds: the scenario's sweep varies the seed itself")
         for first in points:
-            name, start = str(first.document()["name"]), results.seed_of(first.text)
+            name, start = first.name, results.seed_of(first.text)
             known = starts.setdefault(name, start)
             for number in range(start, start + seeds):
                 changed = {**settings, **first.swept, "name": name, "seed": str(number)}
                 resolved = first if seeds == 1 else replace(scenario.resolve(changed), swept=first.swept)
                 job_id = f"{name}{label}" + ("" if number == known else f"@seed{number}")
                 results.check_id(job_id)
-                if found.get(job_id, Job(job_id, resolved, 0)).scenario.text != resolved.text:
+                if job_id in found and found[job_id].scenario.text != resolved.text:
                     raise _core.ScenarioError(f"two different scenarios are named {job_id!r}")
                 found[job_id] = Job(job_id, resolved, duration_s(resolved), role)
     for job_id in found:
@@ -231,31 +236,34 @@ def execute(
     verify: bool = False,
     quiet: bool = False,
     engine: Engine | None = None,
+    form: results.Form | None = None,
 ) -> list[Outcome]:
     """Runs jobs into `out`, skipping those already there; a failing run does not stop the others.
 
     They run on an engine that can do them (`able`), the simulator unless it is given. With `quiet` only failures
-    are reported.
+    are reported. `form` is how runs are kept where there are none yet; by default their number decides.
 
     Raises `ResultsError` before the first one if `out` cannot hold results. An interrupt ends the
     running ones early, writes what they have, and is raised again. With `verify` every job runs
     twice and fails if one byte differs.
     """
     engine = engine or engines.named("sim")
+    progress = Progress(len(todo), sum(job.duration_s for job in todo), quiet=quiet)
+    store = results.store(out, [job.id for job in todo], form, lambda line: progress.say(f"sojourn: {line}"))
     try:
-        results.check_folder(out)
+        store.check()
     except ResultsError:
         # Results on a read-only disk are still good for what is there.
-        if fresh or verify or not all(results.existing(out, job.id, _identity(job, engine)[2]) for job in todo):
+        if fresh or verify or not all(store.existing(job.id, _identity(job, engine)[2]) for job in todo):
             raise
     go, stop = threading.Event(), threading.Event()
-    done_s = {job.id: 0.0 for job in todo}
+    under_way_s: dict[str, float] = {}
     at_once = max(1, jobs or cores(engine))
     pool = ThreadPoolExecutor(max_workers=at_once)
 
     def work(job: Job, *, again: bool = False) -> Outcome:
         def advance(fraction: float) -> bool:
-            done_s[job.id] = fraction * job.duration_s
+            under_way_s[job.id] = fraction * job.duration_s
             return not stop.is_set()
 
         # An interrupt in the middle of a submission loses the pool's note of its thread.
@@ -263,35 +271,36 @@ def execute(
         try:
             if stop.is_set():
                 return Outcome(job.id, "partial")
-            return _one(job, out, fresh=fresh or again, verify=verify, engine=engine, advance=advance)
+            return _one(job, out, store, fresh=fresh or again, verify=verify, engine=engine, advance=advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
             text = shortened(harmless(" ".join(str(error).split()))) or type(error).__name__
             return Outcome(job.id, "failed", error=text)
-        finally:
-            done_s[job.id] = job.duration_s
 
-    futures: dict[Future[Outcome], Job] = {}
+    outcomes: dict[str, Outcome] = {}
     try:
-        with Progress(len(todo), sum(job.duration_s for job in todo), quiet=quiet) as progress:
+        with progress:
             try:
-                for job in todo:
-                    futures[pool.submit(work, job)] = job
-                go.set()
-                pending = set(futures)
-                while pending:
-                    finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-                    for outcome in sorted((f.result() for f in finished), key=lambda o: o.id):
+                waiting = iter(todo)
+                pending: dict[Future[Outcome], Job] = {}
+                while len(outcomes) < len(todo):
+                    # Few at a time, for there may be very many; the first of them start all threads.
+                    pending |= {pool.submit(work, job): job for job in islice(waiting, AHEAD * at_once - len(pending))}
+                    go.set()
+                    finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                    for job, outcome in sorted(((pending.pop(f), f.result()) for f in finished), key=lambda o: o[1].id):
+                        outcomes[outcome.id] = outcome
+                        under_way_s.pop(outcome.id, None)
+                        progress.finished(job.duration_s, was_there=outcome.status == "cached")
                         if outcome.status == "failed":
                             progress.say(f"sojourn: {outcome.id} failed: {outcome.error}")
-                    progress.update(len(todo) - len(pending), sum(done_s.values()))
+                    progress.update(sum(list(under_way_s.values())))
                 # Runs side by side may have disturbed each other.
-                for job in _disturbed(futures) if engine.is_real_time and at_once > 1 else ():
+                for job in _disturbed(todo, outcomes) if engine.is_real_time and at_once > 1 else ():
                     progress.say(f"sojourn: {job.id} was late beside others; again alone")
-                    again = pool.submit(work, job, again=True)
-                    if again.result().status == "failed":
-                        progress.say(f"sojourn: {job.id} failed: {again.result().error}")
-                    futures = {again if of is job else future: of for future, of in futures.items()}
+                    outcomes[job.id] = pool.submit(work, job, again=True).result()
+                    if outcomes[job.id].status == "failed":
+                        progress.say(f"sojourn: {job.id} failed: {outcomes[job.id].error}")
             except KeyboardInterrupt:
                 stop.set()
                 go.set()
@@ -303,12 +312,13 @@ def execute(
         stop.set()
         go.set()
         pool.shutdown(wait=False, cancel_futures=True)
+        store.close()
         if out.exists() and out.resolve().parent == RESULTS.resolve():
             try:
                 results.point_latest(out)
             except OSError as error:
                 print(f"sojourn: warning: {RESULTS / 'latest'} does not point to {out}: {error}", file=sys.stderr)
-    return [future.result() for future in futures]
+    return [outcomes[job.id] for job in todo]
 
 
 def cores(engine: Engine) -> int:
@@ -316,10 +326,9 @@ def cores(engine: Engine) -> int:
     return 1 if engine.is_real_time else os.cpu_count() or 1
 
 
-def _disturbed(futures: Mapping[Future[Outcome], Job]) -> list[Job]:
+def _disturbed(todo: Sequence[Job], outcomes: Mapping[str, Outcome]) -> list[Job]:
     """Jobs whose packets were carried too late."""
-    outcomes = ((job, future.result()) for future, job in futures.items())
-    done = ((job, outcome.run) for job, outcome in outcomes if outcome.status == "done")
+    done = ((job, outcomes[job.id].run) for job in todo if outcomes[job.id].status == "done")
     return [job for job, run in done if run and Glance.of(run).is_late]
 
 
@@ -358,7 +367,7 @@ def nearest(engine: Engine, todo: Iterable[Job]) -> tuple[list[Job], list[str]]:
 
 def duration_s(scenario: Resolved) -> float:
     """Length of a resolved scenario; 1 if its text is in no known unit (progress only)."""
-    return seconds(str(scenario.document().get("duration", ""))) or 1.0
+    return seconds(str(scenario.head().get("duration", ""))) or 1.0
 
 
 def seconds(text: str) -> float | None:
@@ -401,6 +410,7 @@ def _check_aim(pattern: str, cases: Sequence[suites.Case]) -> None:
 def _one(
     job: Job,
     out: Path,
+    store: results.Store,
     *,
     fresh: bool,
     verify: bool,
@@ -409,16 +419,17 @@ def _one(
 ) -> Outcome:
     text = job.scenario.text
     version, own, wanted = _identity(job, engine)
-    if not fresh and not verify and (run := results.existing(out, job.id, wanted)):
+    if not fresh and not verify and (run := store.existing(job.id, wanted)):
         return Outcome(job.id, "cached", run=run)
-    results.check_place(out, job.id)
+    store.check_place(job.id)
     started, clock = datetime.now(UTC), time.monotonic()
     with results.capture_folder(out, text) as captures:
         result = engines.complete(engine.start(job.scenario, captures), advance)
         wall_s = time.monotonic() - clock
-        files = results.deterministic_files(text, result)
+        files = results.deterministic_files(text, result, packed=store.packed)
         if verify and result.complete:
-            _verify(job, out, files, results.capture_digests(captures, text), engine=engine, advance=advance)
+            digests = results.capture_digests(captures, text)
+            _verify(job, out, files, digests, packed=store.packed, engine=engine, advance=advance)
         manifest = {
             "id": job.id,
             "version": version,
@@ -438,7 +449,7 @@ def _one(
             "platform": platform.platform(),
         }
         taken = [captures / name for name in results.capture_names(text)] if captures else []
-        run = results.write(out, manifest, files, taken)
+        run = store.write(manifest, files, taken)
     return Outcome(job.id, "done" if result.complete else "partial", wall_s, run)
 
 
@@ -448,6 +459,7 @@ def _verify(
     files: Mapping[str, bytes],
     captures: Mapping[str, str],
     *,
+    packed: bool,
     engine: Engine,
     advance: Callable[[float], bool],
 ) -> None:
@@ -455,7 +467,7 @@ def _verify(
     text = job.scenario.text
     with results.capture_folder(out, text) as folder:
         second = engines.complete(engine.start(job.scenario, folder), advance)
-        again = results.deterministic_files(text, second)
+        again = results.deterministic_files(text, second, packed=packed)
         differ = [name for name in files if files[name] != again[name]]
         others = results.capture_digests(folder, text)
         differ += [name for name in captures if captures[name] != others[name]]

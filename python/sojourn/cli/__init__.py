@@ -17,6 +17,7 @@ from sojourn import _core
 from sojourn.cli import captures, comparisons, middlebox, plots, runs, tools, words
 from sojourn.cli import crosscheck as crosschecks
 from sojourn.cli import doctor as doctors
+from sojourn.cli import query as queries
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
 
 __all__ = ["MISUSE", "OK", "call", "main"]
@@ -38,6 +39,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "cc": words.cc,
     "app": words.app_,
     "schema": words.schema,
+    "query": queries.query,
     "compare": comparisons.compare,
     "report": comparisons.report,
     "fidelity": comparisons.fidelity,

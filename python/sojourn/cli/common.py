@@ -14,6 +14,7 @@ from cyclopts.validators import Number
 
 from sojourn.engines import Engine
 from sojourn.estimate import shown, wall_s
+from sojourn.results import exists
 from sojourn.run import Job, check_variant, cores, find
 from sojourn.scenario import Resolved, Scenario
 from sojourn.text import harmless, shortened
@@ -82,7 +83,7 @@ def agreed(todo: Sequence[Job], *, engine: Engine, jobs: int | None, yes: bool) 
 
 def expect(path: Path) -> None:
     """Refuses results that are not there."""
-    if not path.exists():
+    if not path.exists() and not exists(path):
         raise UsageError(f"{path}: no such results; `sojourn run ect1` makes some")
 
 

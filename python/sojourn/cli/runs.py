@@ -53,6 +53,7 @@ def run(
     seeds: Annotated[int, AtLeastOne] = 1,
     fresh: bool = False,
     verify: bool = False,
+    store: results.Form | None = None,
     engine: engines.Name = "sim",
     qdisc: Literal["sojourn", "kernel"] | None = None,
     max_lateness: str = "1ms",
@@ -85,6 +86,7 @@ def run(
         seeds: Repeat with this number of consecutive seeds; ids after the first end in @seedN.
         fresh: Do runs again that are already there.
         verify: Do every run twice and fail if one byte differs.
+        store: Keep runs as a folder each, or all as one dataset; default a dataset if they are more than 200.
         engine: The simulator; hosts of a real Linux kernel in virtual time (`SOJOURN_LINUX` names it), with its own
             queues (linux) or ours (linux:sojourn); or hosts of this machine's, with ours (live) or its own
             (live:kernel).
@@ -151,7 +153,7 @@ def run(
         if named:
             _say_left_names()
     try:
-        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, engine=chosen)
+        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, engine=chosen, form=store)
     except KeyboardInterrupt:
         _tell(notifier, folder, "interrupted", {})
         raise
@@ -163,7 +165,7 @@ def run(
     elif not quiet:
         there = [outcome.run for outcome in outcomes if outcome.run]
         _print_runs(there, full=full)
-        for capture in (capture for run in there for capture in run.captures if capture.exists()):
+        for capture in (capture for run in there for capture in run.again().captures if capture.exists()):
             print(f"capture: {harmless(str(capture))}")
         if there:
             screen.show_next(folder, there)
@@ -296,7 +298,7 @@ def show(
     folder = _newest() if target == LATEST.name and not Path(target).is_dir() else Path(target)
     if log:
         return _show_logs(folder, log, as_json=as_json)
-    if folder.is_dir():
+    if results.exists(folder):
         return _show_runs(folder, full=full, as_json=as_json)
     text, document = _shown(one(target, variant), overrides(set_))
     if as_json:
@@ -385,13 +387,13 @@ def _document(run: Run) -> dict[str, Any]:
 
 
 def _scenario(run: Run) -> str:
-    return run.scenario if (run.path / "scenario.toml").exists() else ""
+    return run.scenario if run.has("scenario.toml") else ""
 
 
 def _show_logs(folder: Path, which: Literal["setup", "teardown"], *, as_json: bool) -> int:
     from sojourn.logs import log
 
-    runs = list(results.ResultSet.open(folder)) if folder.is_dir() else []
+    runs = list(results.ResultSet.open(folder)) if results.exists(folder) else []
     if not runs:
         raise UsageError(f"--log {which}: {folder}: expected the folder of a finished run or of results")
     if as_json:

@@ -19,7 +19,7 @@ from sojourn.compare.comparison import Comparison
 from sojourn.compare.pairs import Pair, base_of, natural, pair_up
 from sojourn.interop import flent
 from sojourn.metrics import Source
-from sojourn.results import ResultsError, ResultSet, flatten
+from sojourn.results import ResultsError, ResultSet, exists, flatten
 from sojourn.text import harmless
 
 
@@ -138,13 +138,13 @@ def _parameters(pair: Pair) -> Iterator[tuple[str, str, str]]:
 
 
 def _side(folder: Path, errors: list[str]) -> Mapping[str, Source]:
-    if not folder.exists():
+    if not folder.exists() and not exists(folder):
         raise CompareError(f"{folder}: expected a results folder, Flent files or a capture, found nothing")
     if is_capture(folder):
         capture = CaptureSource(folder)
         errors += capture.capture.warnings
         return {capture.id: capture}
-    if folder.is_dir() and not flent.files(folder):
+    if exists(folder) and not flent.files(folder):
         found = ResultSet.open(folder, errors).runs
         runs: Mapping[str, Source] = {key: metrics.Cached(run) for key, run in found.items()}
         if not runs and not errors:

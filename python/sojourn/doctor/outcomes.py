@@ -12,7 +12,7 @@ from sojourn.doctor.finding import Finding
 from sojourn.doctor.numbers import number
 from sojourn.glance import Glance
 from sojourn.interop import flent
-from sojourn.results import ResultSet, Run
+from sojourn.results import ResultSet, Run, exists
 
 #: Applications that send as much as they may; a flow without one does.
 BULK = ("", "bulk")
@@ -34,7 +34,7 @@ def examine(place: Path, rate_bps: float | None, rtt_s: float | None) -> Iterato
     found: list[Finding] = []
     rate_mbps, rtt_ms = rate_bps and rate_bps / 1e6, rtt_s and rtt_s * 1e3
     errors: list[str] = []
-    results = ResultSet.open(place, errors) if place.is_dir() else []
+    results = ResultSet.open(place, errors) if exists(place) else []
     for run in results:
         found += runs.examine(of_run(run, rate_mbps, rtt_ms))
     files = [] if results else flent.files(place) if place.exists() else []

@@ -112,18 +112,18 @@ def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: b
         known = ", ".join(dict.fromkeys(row.id for row in ROWS))
         sys.stderr.write(f"sojourn fidelity: {error.args[0]}: expected one of {known}\n")
         return 2
+    from sojourn.results import ResultSet, exists
+
     errors: list[str] = []
     if results is None:
         if seeds < 1:
             sys.stderr.write(f"sojourn fidelity: --seeds {seeds}: expected at least 1\n")
             return 2
         runs: Mapping[str, Source] = simulate(rows, seeds=seeds, jobs=jobs)
-    elif not results.is_dir():
+    elif not exists(results):
         sys.stderr.write(f"sojourn fidelity: {results}: expected a results folder\n")
         return 2
     else:
-        from sojourn.results import ResultSet
-
         runs = ResultSet.open(results, errors).runs
     for line in errors:
         sys.stderr.write(f"sojourn fidelity: {line}\n")

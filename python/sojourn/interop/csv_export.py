@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.files import write_whole
-from sojourn.results import MANIFEST, ResultsError, ResultSet, Run, flatten
+from sojourn.results import ResultsError, ResultSet, Run, exists, flatten, is_one
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,13 +22,13 @@ def export(source: Path, out: Path | None = None) -> Path:
     as `series.csv` in it. Of a results folder: a row a run, with its id, swept names and the numbers of its
     summary under their dotted names, by default as `runs.csv` in it. Raises `ResultsError`.
     """
-    if (source / MANIFEST).is_file():
-        target, text = out or source / "series.csv", _series(Run(source))
+    runs = list(ResultSet.open(source)) if exists(source) else []
+    if not runs:
+        raise ResultsError(f"{source}: expected the folder of a run or of results")
+    if is_one(source):
+        target, text = out or source / "series.csv", _series(runs[0])
     else:
-        runs = list(ResultSet.open(source)) if source.is_dir() else []
-        if not runs:
-            raise ResultsError(f"{source}: expected the folder of a run or of results")
-        target, text = out or source / "runs.csv", _table([{"id": run.id, **_numbers(run)} for run in runs])
+        target, text = out or source / "runs.csv", _table([{"id": run.id, **_numbers(run.again())} for run in runs])
     write_whole(target, text)
     return target
 

@@ -102,7 +102,8 @@ def files(folder: Path) -> list[Path]:
     """The Flent files of a folder (or the file itself), by name."""
     if folder.is_file():
         return [folder]
-    return sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIXES))
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in found if path.name.endswith(SUFFIXES))
 
 
 class FlentFile:

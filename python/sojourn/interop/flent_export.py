@@ -22,7 +22,7 @@ from sojourn.files import write_whole
 from sojourn.groups import groups
 from sojourn.interop import flent_host
 from sojourn.interop.flent import SS_SERIES, FlentError, stem_of
-from sojourn.results import ResultsError, ResultSet, Run
+from sojourn.results import ResultsError, ResultSet, Run, exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +59,7 @@ def export(source: Path, out: Path | None, notify: Callable[[str], None] | None 
     what each file leaves out, and about each of several runs that no file can hold.
     """
     notify = notify or (lambda _: None)
-    if not source.is_dir():
+    if not exists(source):
         raise FlentError(f"{source}: expected the folder of a run or of results")
     runs = list(ResultSet.open(source))
     if not runs:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import polars as pl
 
 from sojourn.files import write_whole
-from sojourn.results import ResultsError, ResultSet, Run
+from sojourn.results import ResultsError, ResultSet, Run, exists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def export(source: Path, out: Path | None = None, version: Version = "current") 
     """
     if version not in get_args(Version):
         raise ResultsError(f"qlog version {version}: expected {' or '.join(get_args(Version))}")
-    runs = list(ResultSet.open(source)) if source.is_dir() else []
+    runs = list(ResultSet.open(source)) if exists(source) else []
     if not runs:
         raise ResultsError(f"{source}: expected the folder of a run or of results")
     if out is not None and out.exists() and not out.is_dir():
@@ -94,7 +94,9 @@ def _flows(run: Run) -> list[dict[str, Any]]:
     for flow in flows:
         name = flow.get("name") if isinstance(flow, dict) else None
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-            raise ResultsError(f"{run.path / 'scenario.toml'}: expected flows with names of letters, digits, `_`, `-`")
+            raise ResultsError(
+                f"{run.files.where('scenario.toml')}: expected flows with names of letters, digits, `_`, `-`"
+            )
     return list(flows)
 
 

@@ -40,7 +40,7 @@ def table(runs: Sequence[Run]) -> Table:
 
 def _quantities(run: Run) -> dict[str, dict[str, str]]:
     """Quantities as text, by subject; flows first, then pings and queues."""
-    document, queues = own.read(getattr(run.ours, "path", None))
+    document, queues = own.read(run.ours)
     found: dict[str, dict[str, str]] = {}
     summaries = {str(flow.get("name")): flow for flow in path.objects(document.get("flows"))}
     seen = {flow.name: flow for flow in run.summary.flows} if run.summary else {}

@@ -67,8 +67,7 @@ def _glance(side: str, runs: list[Run]) -> Glance:
 
 def utilisation(run: Run) -> float | None:
     """Of the busiest link, from its counters; from goodput where a queue shapes below its link or a rate changes."""
-    folder = getattr(run.ours, "path", None)
-    finished = results.Run(folder) if folder else None
+    finished = results.run_of(run.ours)
     rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps] if run.summary else []
     if finished is None:
         ceiling = conditions.ceiling_mbps(run.ours)

@@ -113,8 +113,9 @@ def _table(criterion: Criterion, runs: Sequence[Evidence], folder: Path) -> Tabl
         ordered = list(kinds.values())
     rows: list[list[Cell | None]] = []
     for run in ordered[:MOST_ROWS]:
-        place = getattr(run.run.ours, "path", None)
-        label = Cell(links={run.facts.id: relative(place / "summary.json", folder)}) if place else Cell(run.facts.id)
+        ours = results.run_of(run.run.ours)
+        place = ours.files.place("summary.json") if ours else None
+        label = Cell(links={run.facts.id: relative(place, folder)}) if place else Cell(run.facts.id)
         values = (Cell(a=measure.of(run)) for measure in criterion.measures)
         rows.append([label, Cell(str(run.facts.path)), Cell(_goodput(run)), *values])
     columns = [Column("Run", "name"), Column("Path", "text"), Column("Goodput, Mbit/s", "text")]

@@ -129,12 +129,12 @@ class Evidence:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """What summary.json holds."""
-        return own.read(getattr(self.run.ours, "path", None))[0]
+        return own.read(self.run.ours)[0]
 
     @cached_property
     def queues(self) -> list[dict[str, Any]]:
         """What queue.json holds."""
-        return own.read(getattr(self.run.ours, "path", None))[1]
+        return own.read(self.run.ours)[1]
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:

@@ -48,9 +48,7 @@ def spreads_of(run: Run) -> dict[str, str]:
 
 def modes_of(run: Run) -> dict[str, str]:
     """What each flow or group of copies that looks for classic queues found."""
-    summaries = {
-        str(one.get("name")): one for one in path.objects(own.read(getattr(run.ours, "path", None))[0].get("flows"))
-    }
+    summaries = {str(one.get("name")): one for one in path.objects(own.read(run.ours)[0].get("flows"))}
     found = {label: own.classic([summaries[name] for name in names]) for label, names in groups(summaries).items()}
     return {name: text for name, text in found.items() if text}
 

@@ -100,11 +100,11 @@ def quality(summaries: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]
         yield "voice quality, MOS", number(min(scores))
 
 
-def read(folder: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Summary and queues of a run's folder; empty where they cannot be read."""
-    if not folder:
+def read(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Summary and queues of a run with results; empty where they cannot be read."""
+    run = results.run_of(source)
+    if run is None:
         return {}, []
-    run = results.Run(folder)
     try:
         return run.summary, objects(run.queues)
     except results.ResultsError:
@@ -113,7 +113,7 @@ def read(folder: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def flows_of(source: Source) -> dict[str, dict[str, Any]]:
     """What summary.json has of each flow."""
-    return {str(flow.get("name")): flow for flow in objects(read(getattr(source, "path", None))[0].get("flows"))}
+    return {str(flow.get("name")): flow for flow in objects(read(source)[0].get("flows"))}
 
 
 def ping_label(name: str) -> str:

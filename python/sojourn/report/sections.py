@@ -115,9 +115,9 @@ class Section:
 
 
 def _description(source: Source) -> str:
-    path = getattr(source, "path", None)
+    run = results.run_of(source)
     try:
-        return str(results.Run(path).document.get("description", "")) if path else ""
+        return str(run.document.get("description", "")) if run else ""
     except results.ResultsError:
         return ""
 
@@ -167,9 +167,9 @@ def short_names(section: Section) -> dict[str, str]:
 
 
 def link(source: Source, folder: Path) -> str:
-    """The run's full series, relative to a folder; empty if there are none."""
-    place = getattr(source, "path", None)
-    return relative(file, folder) if place and (file := Path(place) / "series.parquet").is_file() else ""
+    """A file of the run's full series alone, relative to a folder; empty if there is none."""
+    run = results.run_of(source)
+    return relative(file, folder) if run and (file := run.files.place("series.parquet")) else ""
 
 
 def relative(file: Path, folder: Path) -> str:

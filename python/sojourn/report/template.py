@@ -157,8 +157,7 @@ class View:
 
     def __init__(self, run: sections.Run, page: Target) -> None:
         self._run, self._page = run, page
-        place: Path | None = getattr(run.ours, "path", None)
-        self._folder = place if place and place.is_dir() else None
+        self._finished = results.run_of(run.ours)
         self.id = run.id
         self.labels = run.id.split("/")
         self.side = run.side
@@ -182,17 +181,17 @@ class View:
     @property
     def summary(self) -> dict[str, Any]:
         """What summary.json holds."""
-        return own.read(self._folder)[0]
+        return own.read(self._run.ours)[0]
 
     @property
     def qdiscs(self) -> list[dict[str, Any]]:
         """What queue.json holds: a table for each queue."""
-        return own.read(self._folder)[1]
+        return own.read(self._run.ours)[1]
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What manifest.json holds: version, seed, hash, and when, where and how it was made."""
-        return dict(results.Run(self._folder).manifest) if self._folder else {}
+        return dict(self._finished.manifest) if self._finished else {}
 
     @property
     def rows(self) -> list[FlowRow]:
@@ -250,14 +249,14 @@ class View:
         return {label: at for label, at in addresses.items() if at}
 
     def _log(self, which: logs.Log) -> Markup:
-        if self._folder is None:
+        run = self._finished
+        if run is None:
             return NOTHING
-        run = results.Run(self._folder)
         return self._page.wants(f"{self.id}.{which}.log", lambda file: write_whole(file, logs.log(run, which)))
 
     def _file(self, name: str) -> Markup:
-        file = self._folder / name if self._folder else None
-        return self._page.address(file) if file and file.is_file() else NOTHING
+        file = self._finished.files.place(name) if self._finished else None
+        return self._page.address(file) if file else NOTHING
 
 
 class Part:

@@ -1,0 +1,298 @@
+"""A partition of a dataset: some consecutive runs as two tables, and what is recorded of them.
+
+`NUMBER-KEY.runs.parquet` has a row for each run, `NUMBER-KEY.series.parquet` (and `.series-1.parquet` and so on, where
+they are many) the samples of all. Both are a function of the runs: their scenarios, seeds and the engine version.
+`NUMBER-KEY.json`, which is written last, has the digests of these files, and what changes from one machine or hour to
+the next. The key is made of the hashes of the runs, so that no partition takes the place of one that differs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, as_text
+from sojourn.results.disk import ResultsError, digest_of, sha256, sync
+from sojourn.results.identity import RUN_ID
+from sojourn.results.run import MANIFEST, Files
+from sojourn.results.samples import Samples, frame_of_runs, parquet
+from sojourn.text import harmless
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Of a partition's tables and of what is recorded of them.
+FORMAT = 1
+NAME = re.compile(r"([0-9]{5,})-([0-9a-f]{12})\.json")
+#: Facts of a manifest that are a function of scenario, seed and version; the others change by the hour.
+DETERMINISTIC = (
+    "format", "id", "version", "engine", "kernel", "seed", "hash", "algorithms", "sweep", "nearest", "role",
+    "complete", "warnings", "files",
+)  # fmt: skip
+#: Samples in a file of series; of a run that has more all are in one.
+MOST_ROWS = 2_000_000
+#: Rows that are read together: about as many as a short run has.
+ROW_GROUP = 1 << 16
+#: Partitions whose texts are kept in memory.
+RECENT = 4
+TEXTS = {SCENARIO: "scenario", SUMMARY: "summary", QUEUES: "queues"}
+#: Columns that are no number of the summary.
+OWN = ("seed", "version", "hash", "sweep", "manifest", "series_file", "series_begin", "series_rows", *TEXTS.values())
+
+_recent: list[Partition] = []
+_lock = Lock()
+
+
+class Kept(Files, Protocol):
+    """The files of a finished run of a dataset, in a partition or in a journal."""
+
+    hash: str
+    complete: bool
+    started: str
+
+    def samples(self) -> Samples:
+        """The series, read."""
+
+
+class Stored:
+    """A run in a partition."""
+
+    __slots__ = ("complete", "hash", "partition", "row", "started")
+
+    def __init__(self, partition: Partition, row: int, made: Mapping[str, Any]) -> None:
+        self.partition, self.row = partition, row
+        self.hash, self.complete = str(made.get("hash")), bool(made.get("complete"))
+        self.started = str(made.get("started"))
+
+    def read(self, name: str) -> bytes:
+        if name == MANIFEST:
+            stated = json.loads(self._cell("manifest"))
+            return json.dumps({**stated, **self.partition.made[self.row]}).encode()
+        if name not in TEXTS:
+            raise FileNotFoundError(2, "no such file", name)
+        return str(self._cell(TEXTS[name])).encode()
+
+    def frame(self) -> pl.LazyFrame:
+        import polars as pl
+
+        try:
+            number, begin, rows = (int(self._cell(f"series_{what}")) for what in ("file", "begin", "rows"))
+        except (OSError, ValueError, TypeError) as error:
+            raise ResultsError(f"{self.where(SERIES)}: expected the series of a run ({error})") from None
+        scan = pl.scan_parquet(self.partition.file(f"series{f'-{number}' if number else ''}.parquet"))
+        return scan.slice(begin, rows).select("series", "unit", "t_s", "value")
+
+    def samples(self) -> Samples:
+        return Samples.of_frame(self.frame().collect())
+
+    def where(self, name: str) -> str:
+        table = "series" if name == SERIES else "runs"
+        return f"{self.partition.file(f'{table}.parquet')}: {self.partition.made[self.row].get('id')}: {name}"
+
+    def place(self, name: str) -> None:
+        del name
+
+    def glance(self) -> dict[str, Any] | None:
+        try:
+            return self.partition.heads.row(self.row, named=True)
+        except (OSError, IndexError):
+            return None
+
+    def _cell(self, column: str) -> Any:
+        table = self.partition.table()
+        if column not in table.columns or self.row >= table.height:
+            raise OSError(f"expected a column {column} with a row for each run")
+        return table.item(self.row, column)
+
+
+class Partition:
+    """A partition on the disk."""
+
+    def __init__(self, path: Path) -> None:
+        """Reads what is recorded of it; raises `ResultsError`."""
+        self.path = path
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+            written, self.files, self.made = document["format"], document["files"], document["runs"]
+            ids = [made["id"] for made in self.made]
+            if not all(map(RUN_ID.fullmatch, ids)) or not all(isinstance(name, str) for name in self.files):
+                raise ValueError("names of runs and of files")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ResultsError(f"{path}: expected what is recorded of a partition ({error!r})") from None
+        if written != FORMAT:
+            raise ResultsError(f"{path}: format: expected {FORMAT}, got {written}: read it with a later version")
+        self.rows = {made["id"]: Stored(self, row, made) for row, made in enumerate(self.made)}
+        self.damage: str | None = None
+        self._is_checked = False
+        self._lock = Lock()
+        self._table: pl.DataFrame | None = None
+
+    @property
+    def stem(self) -> str:
+        """Number and key."""
+        return self.path.name.removesuffix(".json")
+
+    def file(self, ending: str) -> Path:
+        """One of its files."""
+        return self.path.with_name(f"{self.stem}.{ending}")
+
+    def paths(self) -> list[Path]:
+        """All of its files; the first is the one that makes the others a partition."""
+        return [self.path, *(self.path.with_name(Path(name).name) for name in self.files)]
+
+    def series(self) -> list[Path]:
+        """Its files of series."""
+        return [path for path in self.paths() if ".series" in path.name]
+
+    def is_whole(self) -> bool:
+        """Whether all files are as they were written; `damage` says what is not. They are read once."""
+        with self._lock:
+            if not self._is_checked:
+                self.damage = next(self._damages(), None)
+                self._is_checked = True
+        return self.damage is None
+
+    def _damages(self) -> Iterator[str]:
+        for name, wanted in self.files.items():
+            path = self.path.with_name(Path(name).name)
+            try:
+                found = f"a file with {digest_of(path)[:12]}"
+            except OSError as error:
+                found = str(error.strerror or error)
+            if not found.endswith(f" {str(wanted)[:12]}"):
+                yield f"{path}: expected the SHA-256 {str(wanted)[:12]}..., found {found}"
+
+    @cached_property
+    def heads(self) -> pl.DataFrame:
+        """The numbers of each run, by the names of `ResultSet.summary`; raises `OSError`."""
+        return self._read([name for name in self._columns if name not in OWN])
+
+    @cached_property
+    def _columns(self) -> list[str]:
+        import polars as pl
+
+        try:
+            return list(pl.read_parquet_schema(self.file("runs.parquet")))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise OSError(f"{self.file('runs.parquet')}: expected a table of runs ({error})") from None
+
+    def _read(self, columns: list[str] | None = None) -> pl.DataFrame:
+        import polars as pl
+
+        try:
+            return pl.read_parquet(self.file("runs.parquet"), columns=columns)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise OSError(f"{self.file('runs.parquet')}: expected a table of runs ({error})") from None
+
+    def table(self) -> pl.DataFrame:
+        """The row of each run; raises `OSError`. Kept in memory until some other partitions were wanted."""
+        table = self._table
+        if table is None:
+            self._table = table = self._read()
+            with _lock:
+                _recent.append(self)
+                gone = _recent.pop(0) if len(_recent) > RECENT else None
+                if gone and gone not in _recent:
+                    gone._table = None
+        return table
+
+
+def key_of(runs: Mapping[str, Kept]) -> str:
+    """What a partition with these runs is called."""
+    lines = (f"{run_id} {kept.hash} {kept.complete}" for run_id, kept in runs.items())
+    return sha256("\n".join([str(FORMAT), *lines]).encode())[:12]
+
+
+def write(folder: Path, building: Path, number: int, runs: Mapping[str, Kept]) -> Partition:
+    """Makes a partition of these runs in `building`, and puts it into `folder` once all of it is on the disk."""
+    stem = f"{number:05}-{key_of(runs)}"
+    places: list[tuple[int, int, int]] = []
+    names: dict[str, str] = {}
+    for count, (frame, of_runs) in enumerate(_sheets(runs)):
+        names |= _put(building, f"{stem}.series{f'-{count}' if count else ''}.parquet", parquet(frame, ROW_GROUP))
+        places += [(count, begin, rows) for begin, rows in of_runs]
+    rows, made = [], []
+    for (run_id, kept), (count, begin, length) in zip(runs.items(), places, strict=True):
+        manifest = json.loads(kept.read(MANIFEST))
+        made.append({
+            "id": run_id, "hash": kept.hash, "complete": kept.complete,
+            **{key: value for key, value in manifest.items() if key not in DETERMINISTIC},
+        })  # fmt: skip
+        stated = {key: manifest[key] for key in DETERMINISTIC if key in manifest}
+        rows.append({
+            "id": run_id,
+            "seed": int(stated.get("seed", 1)),
+            "version": str(stated.get("version")),
+            "hash": kept.hash,
+            "sweep": json.dumps(stated.get("sweep", {})),
+            **(kept.glance() or _glance(_Fresh(run_id, kept, stated))),
+            "manifest": json.dumps(stated),
+            **{column: kept.read(name).decode() for name, column in TEXTS.items()},
+            "series_file": count, "series_begin": begin, "series_rows": length,
+        })  # fmt: skip
+    names |= _put(building, f"{stem}.runs.parquet", parquet(_typed(rows)))
+    document = {"format": FORMAT, "files": dict(sorted(names.items())), "runs": made}
+    _put(building, f"{stem}.json", as_text(json.dumps(document, indent=1)))
+    for name in (*names, f"{stem}.json"):
+        (building / name).replace(folder / name)
+    sync(folder)
+    return Partition(folder / f"{stem}.json")
+
+
+def _put(folder: Path, name: str, content: bytes) -> dict[str, str]:
+    (folder / name).write_bytes(content)
+    sync(folder / name)
+    return {name: sha256(content)}
+
+
+def _sheets(runs: Mapping[str, Kept]) -> Iterator[tuple[pl.DataFrame, list[tuple[int, int]]]]:
+    """Tables of as many whole runs as fit, and where the samples of each begin and how many they are."""
+    found: list[tuple[str, Samples]] = []
+    places: list[tuple[int, int]] = []
+    total = 0
+    for run_id, kept in runs.items():
+        samples = kept.samples()
+        if found and total + samples.t_s.size > MOST_ROWS:
+            yield frame_of_runs(found), places
+            found, places, total = [], [], 0
+        found.append((run_id, samples))
+        places.append((total, samples.t_s.size))
+        total += samples.t_s.size
+    yield frame_of_runs(found), places
+
+
+class _Fresh:
+    """A run that was just made, read without the care that results from elsewhere need."""
+
+    scenario = ""
+
+    def __init__(self, run_id: str, kept: Kept, manifest: Mapping[str, Any]) -> None:
+        self.id, self.complete, self.manifest = run_id, kept.complete, manifest
+        self.summary, self.queues = (json.loads(kept.read(name)) for name in (SUMMARY, QUEUES))
+
+
+def _glance(run: _Fresh) -> dict[str, Any]:
+    """The run as one row, as `ResultSet.summary` has it."""
+    from sojourn.glance import Glance
+
+    return {key: harmless(value) for key, value in Glance.of(run).columns().items()}
+
+
+def _typed(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows as a table whose columns have the same types in every partition, also where one has no value."""
+    import polars as pl
+
+    kinds: dict[str, Any] = {
+        **dict.fromkeys(("id", "version", "hash", "sweep", "manifest", "queue", *TEXTS.values()), pl.String),
+        **dict.fromkeys(("seed", "drops", "marks", "retransmits", "series_begin", "series_rows"), pl.Int64),
+        "series_file": pl.Int32,
+        "complete": pl.Boolean,
+    }
+    found = list(rows)
+    return pl.DataFrame(found, schema={name: kinds.get(name, pl.Float64) for name in found[0]})
+
