@@ -181,7 +181,8 @@ def _queued() -> set[str] | None:
 
 
 def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip(" -")]
+    """The line that says what happened, without what submitit puts below it."""
+    lines = [line for line in text.partition("You can check full logs")[0].splitlines() if line.strip(" -")]
     return shortened(harmless(lines[-1].strip())) if lines else "nothing"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 
@@ -33,12 +33,12 @@ class Task:
 
 def spread(
     units: Iterable[tuple[Unit, float]], count: int, executor: Executor, *, jobs: int | None = None
-) -> Iterator[list[tuple[Unit, Answer]]]:
+) -> Generator[list[tuple[Unit, Answer]]]:
     """Does units, given with the seconds that each may take, and yields what has come since the last time.
 
     `count` is how many there may be; of `units` no more are taken than are under way: `jobs` tasks at a time, or as
     many as the executor does. Yields at least every `TICK_S`, an empty list too. A unit whose worker is lost
-    is begun `ATTEMPTS` times, the last time alone, so that it does not take others with it.
+    is begun `ATTEMPTS` times, the last time after all others and alone, so that it does not take them with it.
 
     Raises `WorkerError` for a worker with other versions and `ExecutorError` for an executor that takes no more work.
     What is under way is withdrawn then, and when the caller stops.
@@ -81,12 +81,12 @@ def _tasks(units: Iterable[tuple[Unit, float]], count: int, executor: Executor, 
 
 
 def _next(tasks: Iterator[Task], again: deque[Task], *, is_alone: bool) -> Task | None:
-    """The next task; one with a last attempt only if nothing else is under way."""
-    if again and (is_alone or again[0].lost < ATTEMPTS - 1):
+    """The next task; one that is begun for the last time waits until there is no other one."""
+    if again and again[0].lost < ATTEMPTS - 1:
         return again.popleft()
-    if again and again[0].lost == ATTEMPTS - 1:
-        return None
-    return next(tasks, None)
+    if task := next(tasks, None):
+        return task
+    return again.popleft() if again and is_alone else None
 
 
 def _submitted(executor: Executor, task: Task) -> Future[list[Answer]]:
@@ -122,7 +122,11 @@ def _answers(future: Future[list[Answer]], task: Task, again: deque[Task]) -> It
 def _lost(task: Task, error: BaseException, again: deque[Task]) -> Iterator[tuple[Unit, Answer]]:
     lost = task.lost + 1
     if lost < ATTEMPTS:
-        again.extend(Task((unit,), lost) for unit in task.units)
+        alone = [Task((unit,), lost) for unit in task.units]
+        if lost < ATTEMPTS - 1:
+            again.extendleft(alone)
+        else:
+            again.extend(alone)
         return
     reason = RuntimeError(f"its worker was lost {lost} times ({' '.join(str(error).split()) or type(error).__name__})")
     yield from ((unit, failure(unit, reason)) for unit in task.units)
