@@ -110,15 +110,25 @@ def test_a_sweep_survives_a_killed_worker_and_refuses_another_version(cluster: C
     assert {name: content for name, content in stored.items() if name in expected and content != expected[name]} == {}
 
 
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tcp://127.0.0.1:9", "no scheduler answers: "),
+        ("nowhere", "expected tcp://HOST:PORT, tls://HOST:PORT or the scheduler's FILE.json"),
+        ("none.json", "no such file within 0.3 s; `dask scheduler --scheduler-file` writes it"),
+        ("tls://127.0.0.1:9", "no certificate: Dask's configuration has no distributed.comm.tls.client"),
+    ],
+)
 def test_a_scheduler_that_is_not_there_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], address: str, said: str
 ) -> None:
     from sojourn.cli import call
     from sojourn.executors import dask
 
     monkeypatch.setattr(dask, "TIMEOUT_S", 0.3)
+    monkeypatch.setattr(dask, "FILE_S", 0.3)
     monkeypatch.chdir(tmp_path)
     Path("far.toml").write_text(SCENARIO)
-    assert call(["run", "far.toml", "--executor", "dask:tcp://127.0.0.1:9", "-o", "out"]) == 2
-    assert "sojourn: dask:tcp://127.0.0.1:9: no scheduler answers: " in capsys.readouterr().err
+    assert call(["run", "far.toml", "--executor", f"dask:{address}", "-o", "out"]) == 2
+    assert f"sojourn: dask:{address}: {said}" in capsys.readouterr().err
     assert not Path("out").exists()

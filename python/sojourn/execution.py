@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -174,10 +175,11 @@ def _elsewhere(
     # Files wait for the disk, not for each other.
     pool = ThreadPoolExecutor(STORING)
     try:
-        for came in spread(units(), len(todo), executor, jobs=jobs):
-            for outcome in pool.map(lambda pair: keep(jobs_by_id[pair[0].id], pair[1]), came):
-                settle(outcome)
-            progress.update(len(outcomes), done_s)
+        with closing(spread(units(), len(todo), executor, jobs=jobs)) as coming:
+            for came in coming:
+                for outcome in pool.map(lambda pair: keep(jobs_by_id[pair[0].id], pair[1]), came):
+                    settle(outcome)
+                progress.update(len(outcomes), done_s)
     except KeyboardInterrupt:
         progress.stop()
         progress.say("sojourn: interrupted; finished runs are stored, the others withdrawn (again: stop at once)")

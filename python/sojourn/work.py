@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version as version_of
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -115,7 +116,7 @@ class Unit:
             raise EngineError(f"runs elsewhere: expected --engine sim, not {engine.name}, which needs this machine")
         text = scenario.text
         own = tuple(algorithms.digests(text).items())
-        return cls(run_id, text, engine.version, version_of("polars"), own, algorithms.sources(text), twice)
+        return cls(run_id, text, engine.version, _polars(), own, algorithms.sources(text), twice)
 
     @property
     def hash(self) -> str:
@@ -179,12 +180,17 @@ def check(unit: Unit, finished: object) -> Finished:
 
 
 def _refuse_skew(unit: Unit, engine: Engine) -> None:
-    here, polars = engine.version, version_of("polars")
+    here, polars = engine.version, _polars()
     if (here, polars) != (unit.version, unit.polars):
         raise SkewError(
             f"{platform.node()} has Sojourn {here} with polars {polars}, where the runs were planned it is "
             f"{unit.version} with polars {unit.polars}: install the same wheel and polars on both"
         )
+
+
+@cache
+def _polars() -> str:
+    return version_of("polars")
 
 
 def _digests(content: Mapping[str, bytes]) -> dict[str, str]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from distributed import Client, get_worker
+from distributed import Client, Security, get_worker
 
 from sojourn.executors.interface import ExecutorError
 
 P = ParamSpec("P")
 T = TypeVar("T")
-#: For the scheduler's first answer, s.
-TIMEOUT_S = 10
+ADDRESS = re.compile(r"(?:[a-z]+://)?[^/\s]+:\d+")
+#: For the scheduler's first answer; and for its file, since both may have been started together; s.
+TIMEOUT_S, FILE_S = 10, 30
 #: Between two looks at how many threads the workers have, s.
 LOOK_S = 2.0
 
@@ -28,11 +33,24 @@ class Dask(Executor):
     worth_s = 0.5
 
     def __init__(self, address: str) -> None:
-        """Raises `ExecutorError` if no scheduler answers at `address`, as `tcp://HOST:8786`."""
+        """Raises `ExecutorError` if no scheduler answers at `address`: `tcp://HOST:8786`, or its file's name."""
+        # What it logs, with traces, arrives here as errors.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        self._address = address
+        if address.endswith(".json"):
+            _wait_for(Path(address))
+        elif not ADDRESS.fullmatch(address):
+            raise ExecutorError(
+                f"dask:{address}: expected tcp://HOST:PORT, tls://HOST:PORT or the scheduler's FILE.json"
+            )
+        if address.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
+            raise ExecutorError(
+                f"dask:{address}: no certificate: Dask's configuration has no distributed.comm.tls.client"
+            )
         where: dict[str, Any] = {"scheduler_file" if address.endswith(".json") else "address": address}
         try:
             self._client = Client(**where, timeout=TIMEOUT_S, set_as_default=False)
-        except (OSError, ValueError, ImportError) as error:
+        except (OSError, ValueError, TypeError, ImportError) as error:
             reason = " ".join(str(error).split())
             raise ExecutorError(f"dask:{address}: no scheduler answers: {reason}") from None
         self._tasks = self._client.get_executor(pure=False)
@@ -41,8 +59,11 @@ class Dask(Executor):
     @property
     def slots(self) -> int:
         """Threads of all workers, which come and go."""
-        if time.monotonic() - self._looked > LOOK_S and self._client.status == "running":
-            self._slots, self._looked = sum(self._client.nthreads().values()), time.monotonic()
+        if time.monotonic() - self._looked > LOOK_S:
+            # Without a scheduler the next submission says so.
+            with suppress(OSError):
+                self._slots = sum(self._client.nthreads().values())
+            self._looked = time.monotonic()
         return self._slots
 
     @property
@@ -51,12 +72,16 @@ class Dask(Executor):
 
     @property
     def about(self) -> str:
-        where = self._client.scheduler.address if self._client.scheduler else "no scheduler"
-        return f"{where}: {self.slots or 'no'} threads of workers{'' if self.slots else '; waiting for the first'}"
+        count = self.slots
+        there = (
+            f"{count} thread{'s' if count > 1 else ''} of its workers" if count else "no worker yet; waiting for one"
+        )
+        return f"dask:{self._address}: {there}"
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        if self._client.status not in ("running", "connecting"):
-            raise BrokenExecutor("the scheduler is gone")
+        # What it had is lost; a client that connects anew would wait for what nobody does.
+        if self._client.status != "running":
+            raise BrokenExecutor(f"the scheduler {self._address} is gone")
         future: Future[T] = self._tasks.submit(fn, *args, **kwargs)
         return future
 
@@ -64,6 +89,16 @@ class Dask(Executor):
         """Leaves the cluster; its workers stay."""
         self._tasks.shutdown(wait=wait and not cancel_futures)
         self._client.close()
+
+
+def _wait_for(file: Path) -> None:
+    end = time.monotonic() + FILE_S
+    while not file.is_file():
+        if time.monotonic() > end:
+            raise ExecutorError(
+                f"dask:{file}: no such file within {FILE_S} s; `dask scheduler --scheduler-file` writes it"
+            )
+        time.sleep(0.1)
 
 
 def is_wanted() -> bool:

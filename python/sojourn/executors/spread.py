@@ -105,9 +105,11 @@ def _answers(future: Future[list[Answer]], task: Task, again: deque[Task]) -> It
         return
     except (WorkerError, ExecutorError):
         raise
-    except (ImportError, AttributeError) as error:
-        raise WorkerError(f"a worker cannot read the task ({error}): install the same wheel of Sojourn there") from None
     except Exception as error:
+        reason = error.__cause__ or error
+        if isinstance(reason, ImportError | AttributeError):
+            where = "a worker, or its scheduler, cannot read the task"
+            raise WorkerError(f"{where} ({reason}): install the same wheel of Sojourn there") from None
         yield from ((unit, failure(unit, error)) for unit in task.units)
         return
     if not isinstance(answers, list) or len(answers) != len(task.units):
