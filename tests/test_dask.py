@@ -19,11 +19,11 @@ from sojourn.results import MANIFEST
 from sojourn.work import SkewError
 
 pytest.importorskip("distributed", reason="distributed is not installed (pip install 'sojourn[dask]')")
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
 SCENARIO = """\
 name = "far"
-duration = "10s"
+duration = "6s"
 [[link]]
 name = "bneck"
 rate = "50Mbit"

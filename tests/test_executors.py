@@ -10,8 +10,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,6 +27,10 @@ from sojourn.executors.spread import ATTEMPTS, spread
 from sojourn.executors.task import Failure, perform_all
 from sojourn.results import MANIFEST, ResultSet
 from sojourn.work import SkewError, Unit, WorkerError
+
+pytestmark = pytest.mark.timeout(300)
+
+NO_SUBMITIT = "submitit is not installed (pip install 'sojourn[slurm]')"
 
 
 def files_of(root: Path | str) -> dict[str, bytes]:
@@ -255,11 +261,16 @@ def test_an_interrupt_keeps_what_is_finished(
         ("dask", "expected processes[:N], dask:ADDRESS"),
         ("slurm:", "expected processes[:N]"),
         ("slurm:main", "slurm: main: expected OPTION=VALUE, such as partition=main"),
+        ("slurm:partitoin=main", "slurm: partitoin: expected one of account, clusters, "),
+        ("slurm:time=soon", "slurm: time=soon: expected a number of 1 or more"),
+        ("slurm:jobs=0", "slurm: jobs=0: expected a number of 1 or more"),
     ],
 )
 def test_what_is_no_executor_is_refused_in_one_line(
     scenario: Callable[..., str], capsys: pytest.CaptureFixture[str], text: str, said: str
 ) -> None:
+    if text.startswith("slurm:") and "=" in text:
+        pytest.importorskip("submitit", reason=NO_SUBMITIT)
     assert call(["run", scenario(), "--executor", text, "-o", "out", "-q"]) == 2
     error = capsys.readouterr().err
     assert said in error
@@ -395,7 +406,7 @@ def test_an_algorithm_of_the_running_program_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.engine
 def test_jobs_of_submitit_give_the_same_bytes(local: Callable[..., Any], tmp_path: Path) -> None:
-    submitit = pytest.importorskip("submitit", reason="submitit is not installed (pip install 'sojourn[slurm]')")
+    submitit = pytest.importorskip("submitit", reason=NO_SUBMITIT)
     from sojourn.executors.slurm import Jobs
 
     scenario, expected = local(seeds=2)
@@ -409,7 +420,7 @@ def test_jobs_of_submitit_give_the_same_bytes(local: Callable[..., Any], tmp_pat
 
 @pytest.mark.engine
 def test_a_job_that_ends_without_a_result_is_lost(tmp_path: Path) -> None:
-    submitit = pytest.importorskip("submitit", reason="submitit is not installed (pip install 'sojourn[slurm]')")
+    submitit = pytest.importorskip("submitit", reason=NO_SUBMITIT)
     from sojourn.executors.slurm import Jobs
 
     jobs = tmp_path / "jobs"
@@ -419,3 +430,59 @@ def test_a_job_that_ends_without_a_result_is_lost(tmp_path: Path) -> None:
     assert "no result" in str(error)
     executor.shutdown()
     assert jobs.exists()  # what it said is kept
+
+
+class Sbatch:
+    """Stands for submitit: jobs that leave nothing, or are refused."""
+
+    def __init__(self, refusal: str = "") -> None:
+        self.refusal = refusal
+        self.sizes: list[int] = []
+        self.jobs: list[Any] = []
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        before = len(self.jobs)
+        yield
+        if self.refusal:
+            raise RuntimeError(self.refusal)
+        self.sizes.append(len(self.jobs) - before)
+
+    def submit(self, function: Callable[[], Any]) -> Any:
+        nowhere = Path("none")
+        job = SimpleNamespace(job_id=f"7_{len(self.jobs)}", cancelled=0,
+                              paths=SimpleNamespace(result_pickle=nowhere, stderr=nowhere))  # fmt: skip
+        job.cancel = lambda check: setattr(job, "cancelled", job.cancelled + 1)
+        self.jobs.append(job)
+        return job
+
+
+def test_calls_of_a_moment_are_one_array_and_the_job_that_slurm_forgot_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("submitit", reason=NO_SUBMITIT)
+    from sojourn.executors import slurm
+
+    monkeypatch.setattr(slurm, "ASK_S", 0.0)
+    cluster, answers = Sbatch(), [{"7_0", "7_1", "7_2"}, None, {"7_2"}]
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    executor = slurm.Jobs(cluster, folder, queued=lambda: answers.pop(0) if len(answers) > 1 else answers[0])
+    futures = [executor.submit(print, number) for number in range(3)]
+    for future in futures[:2]:
+        assert "no result, and it said nothing" in str(future.exception(timeout=60))
+    assert not futures[2].done()
+    executor.shutdown(wait=False, cancel_futures=True)
+    assert cluster.sizes == [3]
+    assert [job.cancelled for job in cluster.jobs] == [0, 0, 1]
+    assert folder.exists()
+
+
+def test_what_sbatch_says_against_the_jobs_ends_the_sweep(scenario: Callable[..., str], tmp_path: Path) -> None:
+    pytest.importorskip("submitit", reason=NO_SUBMITIT)
+    from sojourn.executors import slurm
+
+    executor = slurm.Jobs(Sbatch("sbatch: error: invalid partition specified: gpu"), tmp_path / "jobs")
+    with pytest.raises(ExecutorError, match="sbatch refuses the jobs: .* invalid partition specified: gpu"):
+        sojourn.run(scenario(), out="out", executor=executor)
+    executor.shutdown()

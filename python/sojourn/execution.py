@@ -150,6 +150,7 @@ def _elsewhere(
         outcomes[outcome.id] = outcome
         done_s += jobs_by_id[outcome.id].duration_s
         _say_failure(outcome, progress)
+        progress.update(len(outcomes), done_s)
 
     def units() -> Iterator[tuple[Unit, float]]:
         for job in todo:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
+from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -77,6 +78,7 @@ class Jobs(Executor):
         self.slots = slots
         self.folder = folder
         self._cluster, self._queued = cluster, queued
+        self._open: set[Future[Any]] = set()
         self._calls: queue.SimpleQueue[_Call] = queue.SimpleQueue()
         self._under_way: list[_Call] = []
         self._ending = threading.Event()
@@ -93,18 +95,21 @@ class Jobs(Executor):
         if self._ending.is_set():
             raise RuntimeError("cannot schedule new futures after shutdown")
         future: Future[T] = Future()
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
         self._calls.put(_Call(future, lambda: fn(*args, **kwargs)))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends the jobs unless it waits for them; their files go, if none failed."""
         if wait and not cancel_futures:
-            while self._under_way or not self._calls.empty():
-                time.sleep(LOOK_S)
+            wait_for(set(self._open))
         self._ending.set()
         self._thread.join()
         for call in self._under_way:
             call.job.cancel(check=False)
+        for future in set(self._open):
+            future.cancel()
         if not self._has_failed:
             shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -55,9 +55,15 @@ def spread(
                 return
             wait(under_way, timeout=TICK_S, return_when=FIRST_COMPLETED)
             came: list[tuple[Unit, Answer]] = []
+            fault = None
             for future in [future for future in under_way if future.done()]:
-                came += _answers(future, under_way.pop(future), again)
+                try:
+                    came += _answers(future, under_way.pop(future), again)
+                except (WorkerError, ExecutorError) as error:
+                    fault = fault or error
             yield came
+            if fault:
+                raise fault
     finally:
         for future in under_way:
             future.cancel()

@@ -70,7 +70,7 @@ def answer(folder: str) -> None:
 def _performed(unit: Unit, is_wanted: IsWanted | None) -> Answer:
     try:
         return perform(unit, (lambda _: is_wanted()) if is_wanted else None)
-    except (SkewError, KeyboardInterrupt, SystemExit):
+    except (SkewError, KeyboardInterrupt):
         raise
     # A panic of the engine arrives as a BaseException; it is this run's failure.
     except BaseException as error:
