@@ -86,6 +86,7 @@ COMMANDS = (
     "--help",
     "--version",
     "run smoke.toml -s seed=3 -o results/c",
+    "run smoke.toml -s seed=4 -o results/d --executor processes:1",
     f"run {SHORT} --out results/a",
     "list",
     "list ect1",

@@ -69,7 +69,7 @@ def load_algorithms(files: Iterable[str | Path]) -> None:
         path = Path(file).resolve()
         if not path.is_file():
             raise AlgorithmError(f"{file}: no such file; expected Python with @sojourn.controller or @sojourn.qdisc")
-        name = f"sojourn_loaded_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+        name = _module_name(path)
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise AlgorithmError(f"{file}: expected the name of a Python file, NAME.py")
@@ -94,6 +94,30 @@ def digests(resolved: str) -> dict[str, str]:
         return {}
     words = set(re.findall(r"[A-Za-z0-9_+.-]+", resolved))
     return {name: digest for (_, name), (_, digest) in sorted(_defined.items()) if name in words}
+
+
+def sources(resolved: str) -> tuple[tuple[str, str], ...]:
+    """Names and texts of the loaded files that define the algorithms which a resolved scenario may use.
+
+    Raises `AlgorithmError` for an algorithm that was defined elsewhere: its source alone may not make it.
+    """
+    wanted = digests(resolved)
+    found: dict[tuple[str, str], None] = {}
+    for (sort, name), (file, digest) in sorted(_defined.items()):
+        if wanted.get(name) != digest:
+            continue
+        if file is None or _module_name(Path(file)) not in sys.modules:
+            raise AlgorithmError(
+                f"{sort} {name!r} is defined in {file or 'the running program'}; to run elsewhere, expected a file of "
+                "its own that --load or sojourn.load_algorithms reads"
+            )
+        found[Path(file).name, Path(file).read_text(encoding="utf-8")] = None
+    return tuple(found)
+
+
+def _module_name(path: Path) -> str:
+    """What the module of a loaded file is called."""
+    return f"sojourn_loaded_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
 
 
 def _define(sort: Sort, name: str, cls: C) -> C:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from sojourn.engines import Engine
-    from sojourn.run import Job
+from sojourn.engines import Engine
+from sojourn.scenario import Resolved
 
 #: Of a path that names no rate.
 UNKNOWN_BPS = 100e6
@@ -17,11 +16,26 @@ RATE = re.compile(r"(\d+(?:\.\d+)?)([kMGT]?)bit")
 SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
+class Job(Protocol):
+    """A run to do."""
+
+    @property
+    def scenario(self) -> Resolved: ...
+
+    @property
+    def duration_s(self) -> float: ...
+
+
 def wall_s(jobs: Iterable[Job], engine: Engine, cores: int) -> float:
     """Seconds on this many cores, within a factor of three or so."""
-    takes = [(_packets(job) / engine.packets_per_s, job.duration_s if engine.is_real_time else 0.0) for job in jobs]
-    alone = [max(engine.least_s, *times) for times in takes]
+    alone = [alone_s(job, engine) for job in jobs]
     return max([sum(alone) / cores, *alone])
+
+
+def alone_s(job: Job, engine: Engine) -> float:
+    """Seconds of one run on a core of its own."""
+    least_s = max(engine.least_s, job.duration_s if engine.is_real_time else 0.0)
+    return max(least_s, _packets(job) / engine.packets_per_s)
 
 
 def shown(seconds: float) -> str:

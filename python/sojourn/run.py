@@ -1,57 +1,24 @@
-"""Runs scenarios: what to run, in how many threads, and what became of each."""
+"""Runs scenarios: what to run, and what became of each."""
 
 from __future__ import annotations
 
-import os
-import platform
 import re
-import shlex
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
-from sojourn import _core, algorithms, engines, results, suites
+from sojourn import _core, engines, executors, results, suites
 from sojourn.engines import Engine
-from sojourn.glance import Glance
-from sojourn.progress import Progress
-from sojourn.results import ResultsError, ResultSet, Run
+from sojourn.execution import RESULTS as RESULTS
+from sojourn.execution import cores as cores
+from sojourn.execution import execute as execute
+from sojourn.jobs import Job as Job
+from sojourn.jobs import Outcome as Outcome
+from sojourn.results import ResultSet
 from sojourn.scenario import Resolved, Scenario, load
-from sojourn.text import harmless, shortened
-
-RESULTS = Path("results")
-#: Runs that are handed out to threads before they are wanted, of each thread.
-AHEAD = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One run to do."""
-
-    id: str
-    scenario: Resolved
-    duration_s: float
-    role: suites.Role = field(default_factory=suites.Role)
-    #: What the engine does otherwise than was asked for.
-    differences: tuple[engines.Difference, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a job."""
-
-    id: str
-    status: Literal["done", "cached", "partial", "failed"]
-    wall_s: float = 0.0
-    run: Run | None = None
-    error: str | None = None
 
 
 class RunError(RuntimeError):
@@ -77,20 +44,25 @@ def run(
     engine: engines.Name = "sim",
     allow_exec: bool = False,
     store: results.Form | None = None,
+    executor: Executor | str | None = None,
 ) -> ResultSet:
     """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does; of a sweep all runs.
 
     `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of
     the suite's or a name for what they change. `allow_exec` lets scenarios run the programs that they name. `store` is
-    how runs are kept, in folders or a dataset; by default a dataset if they are more than 200. Raises
-    `ScenarioError` before anything is written, `EngineError` likewise for what the engine cannot do, and
-    `RunError` after all runs if any failed.
+    how runs are kept, in folders or a dataset; by default a dataset if they are more than 200. The runs
+    go to threads of this process, or to an `executor`: any of `concurrent.futures`, or one by its name, as
+    `--executor` takes it.
+
+    Raises `ScenarioError` before anything is written, `EngineError` and `ExecutorError` likewise for what cannot be
+    done there, and `RunError` after all runs if any failed.
     """
     targets = [target] if isinstance(target, Scenario | str | Path) else list(target)
     todo = plan(targets, overrides, seed=seed, seeds=seeds, variant=variant)
     chosen = able(engines.named(engine, engines.Options(allow_exec=allow_exec)), todo)
     folder = Path(out) if out else new_folder(todo[0].id.split("/")[0])
-    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, engine=chosen, form=store)
+    with executors.opened(executor) as where:
+        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, engine=chosen, form=store, executor=where)
     if any(o.status == "failed" for o in outcomes):
         raise RunError(outcomes)
     return ResultSet(folder, (o.run for o in outcomes if o.run))
@@ -227,118 +199,6 @@ def new_folder(name: str) -> Path:
     return folder
 
 
-def execute(
-    todo: Sequence[Job],
-    out: Path,
-    *,
-    jobs: int | None = None,
-    fresh: bool = False,
-    verify: bool = False,
-    quiet: bool = False,
-    engine: Engine | None = None,
-    form: results.Form | None = None,
-) -> list[Outcome]:
-    """Runs jobs into `out`, skipping those already there; a failing run does not stop the others.
-
-    They run on an engine that can do them (`able`), the simulator unless it is given. With `quiet` only failures
-    are reported. `form` is how runs are kept where there are none yet; by default their number decides.
-
-    Raises `ResultsError` before the first one if `out` cannot hold results. An interrupt ends the
-    running ones early, writes what they have, and is raised again. With `verify` every job runs
-    twice and fails if one byte differs.
-    """
-    engine = engine or engines.named("sim")
-    progress = Progress(len(todo), sum(job.duration_s for job in todo), quiet=quiet)
-    store = results.store(out, [job.id for job in todo], form, lambda line: progress.say(f"sojourn: {line}"))
-    try:
-        store.check()
-    except ResultsError:
-        # Results on a read-only disk are still good for what is there.
-        if fresh or verify or not all(store.existing(job.id, _identity(job, engine)[2]) for job in todo):
-            raise
-    go, stop = threading.Event(), threading.Event()
-    under_way_s: dict[str, float] = {}
-    at_once = max(1, jobs or cores(engine))
-    pool = ThreadPoolExecutor(max_workers=at_once)
-
-    def work(job: Job, *, again: bool = False) -> Outcome:
-        def advance(fraction: float) -> bool:
-            under_way_s[job.id] = fraction * job.duration_s
-            return not stop.is_set()
-
-        # An interrupt in the middle of a submission loses the pool's note of its thread.
-        go.wait()
-        try:
-            if stop.is_set():
-                return Outcome(job.id, "partial")
-            return _one(job, out, store, fresh=fresh or again, verify=verify, engine=engine, advance=advance)
-        # A panic of the engine arrives as a BaseException; it is this run's failure.
-        except BaseException as error:
-            text = shortened(harmless(" ".join(str(error).split()))) or type(error).__name__
-            return Outcome(job.id, "failed", error=text)
-
-    outcomes: dict[str, Outcome] = {}
-    try:
-        with progress:
-            try:
-                waiting = iter(todo)
-                pending: dict[Future[Outcome], Job] = {}
-                while len(outcomes) < len(todo):
-                    # Few at a time, for there may be very many; the first of them start all threads.
-                    pending |= {pool.submit(work, job): job for job in islice(waiting, AHEAD * at_once - len(pending))}
-                    go.set()
-                    finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-                    for job, outcome in sorted(((pending.pop(f), f.result()) for f in finished), key=lambda o: o[1].id):
-                        outcomes[outcome.id] = outcome
-                        under_way_s.pop(outcome.id, None)
-                        progress.finished(job.duration_s, was_there=outcome.status == "cached")
-                        if outcome.status == "failed":
-                            progress.say(f"sojourn: {outcome.id} failed: {outcome.error}")
-                    progress.update(sum(list(under_way_s.values())))
-                # Runs side by side may have disturbed each other.
-                for job in _disturbed(todo, outcomes) if engine.is_real_time and at_once > 1 else ():
-                    progress.say(f"sojourn: {job.id} was late beside others; again alone")
-                    outcomes[job.id] = pool.submit(work, job, again=True).result()
-                    if outcomes[job.id].status == "failed":
-                        progress.say(f"sojourn: {job.id} failed: {outcomes[job.id].error}")
-            except KeyboardInterrupt:
-                stop.set()
-                go.set()
-                progress.stop()
-                progress.say("sojourn: interrupted; writing what there is (again: stop at once)")
-                pool.shutdown(cancel_futures=True)
-                raise
-    finally:
-        stop.set()
-        go.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        store.close()
-        if out.exists() and out.resolve().parent == RESULTS.resolve():
-            try:
-                results.point_latest(out)
-            except OSError as error:
-                print(f"sojourn: warning: {RESULTS / 'latest'} does not point to {out}: {error}", file=sys.stderr)
-    return [outcomes[job.id] for job in todo]
-
-
-def cores(engine: Engine) -> int:
-    """Runs at a time by default: those of a machine in real time disturb each other."""
-    return 1 if engine.is_real_time else os.cpu_count() or 1
-
-
-def _disturbed(todo: Sequence[Job], outcomes: Mapping[str, Outcome]) -> list[Job]:
-    """Jobs whose packets were carried too late."""
-    done = ((job, outcomes[job.id].run) for job in todo if outcomes[job.id].status == "done")
-    return [job for job, run in done if run and Glance.of(run).is_late]
-
-
-def _identity(job: Job, engine: Engine) -> tuple[str, dict[str, str], str]:
-    """Version of the engine, digests of algorithms from outside, and the hash of both and the scenario."""
-    version = engine.version
-    own = algorithms.digests(job.scenario.text)
-    return version, own, results.digest(job.scenario.text, version, own)
-
-
 def able(engine: Engine, todo: Iterable[Job]) -> Engine:
     """The engine; raises `EngineError` if it cannot do one of these jobs."""
     for job in todo:
@@ -405,71 +265,3 @@ def _check_aim(pattern: str, cases: Sequence[suites.Case]) -> None:
         f"{pattern!r} is found in {len(cases)} run ids of {count} suite{'s' if count > 1 else ''}; to run them, "
         f"begin with the suite ({', '.join(suites.NAMES)}){such} or with ^"
     )
-
-
-def _one(
-    job: Job,
-    out: Path,
-    store: results.Store,
-    *,
-    fresh: bool,
-    verify: bool,
-    engine: Engine,
-    advance: Callable[[float], bool],
-) -> Outcome:
-    text = job.scenario.text
-    version, own, wanted = _identity(job, engine)
-    if not fresh and not verify and (run := store.existing(job.id, wanted)):
-        return Outcome(job.id, "cached", run=run)
-    store.check_place(job.id)
-    started, clock = datetime.now(UTC), time.monotonic()
-    with results.capture_folder(out, text) as captures:
-        result = engines.complete(engine.start(job.scenario, captures), advance)
-        wall_s = time.monotonic() - clock
-        files = results.deterministic_files(text, result, packed=store.packed)
-        if verify and result.complete:
-            digests = results.capture_digests(captures, text)
-            _verify(job, out, files, digests, packed=store.packed, engine=engine, advance=advance)
-        manifest = {
-            "id": job.id,
-            "version": version,
-            **({"engine": engine.name, "kernel": result.kernel} if result.kernel else {}),
-            "seed": results.seed_of(text),
-            "hash": wanted,
-            **({"algorithms": own} if own else {}),
-            **({"sweep": dict(job.scenario.swept)} if job.scenario.swept else {}),
-            **({"nearest": [asdict(row) for row in job.differences]} if job.differences else {}),
-            **({"role": role} if (role := job.role.document()) else {}),
-            "complete": result.complete,
-            "warnings": list(job.scenario.warnings),
-            "started": started.isoformat(timespec="seconds"),
-            "wall_s": round(wall_s, 3),
-            "command": shlex.join(sys.argv),
-            "host": platform.node(),
-            "platform": platform.platform(),
-        }
-        taken = [captures / name for name in results.capture_names(text)] if captures else []
-        run = store.write(manifest, files, taken)
-    return Outcome(job.id, "done" if result.complete else "partial", wall_s, run)
-
-
-def _verify(
-    job: Job,
-    out: Path,
-    files: Mapping[str, bytes],
-    captures: Mapping[str, str],
-    *,
-    packed: bool,
-    engine: Engine,
-    advance: Callable[[float], bool],
-) -> None:
-    """Raises `RuntimeError` if another run gives other bytes."""
-    text = job.scenario.text
-    with results.capture_folder(out, text) as folder:
-        second = engines.complete(engine.start(job.scenario, folder), advance)
-        again = results.deterministic_files(text, second, packed=packed)
-        differ = [name for name in files if files[name] != again[name]]
-        others = results.capture_digests(folder, text)
-        differ += [name for name in captures if captures[name] != others[name]]
-        if second.complete and differ:
-            raise RuntimeError(f"two runs differ in {', '.join(differ)}")

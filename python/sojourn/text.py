@@ -28,6 +28,11 @@ def harmless_lines(text: str) -> str:
     return "\n".join(harmless(line.replace("\t", "    ")) for line in text.replace("\r\n", "\n").split("\n"))
 
 
+def in_one_line(error: BaseException) -> str:
+    """What an error says, or else its name."""
+    return shortened(harmless(" ".join(str(error).split()))) or type(error).__name__
+
+
 def shortened(message: str) -> str:
     """A message without the middle of what is too long to be read."""
     words = (_without_middle(word, LONGEST_WORD) for word in message.split(" "))

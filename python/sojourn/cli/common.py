@@ -6,12 +6,14 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from sojourn import executors
 from sojourn.engines import Engine
 from sojourn.estimate import shown, wall_s
 from sojourn.results import exists
@@ -67,9 +69,11 @@ def one_run(target: str, settings: dict[str, str]) -> Resolved:
     return runs[0]
 
 
-def agreed(todo: Sequence[Job], *, engine: Engine, jobs: int | None, yes: bool) -> bool:
+def agreed(
+    todo: Sequence[Job], *, engine: Engine, jobs: int | None, yes: bool, executor: Executor | None = None
+) -> bool:
     """Announces many or long runs; asks where somebody is there to answer."""
-    at_once = jobs or cores(engine)
+    at_once = jobs or (executors.slots(executor) if executor else cores(engine))
     time_s = wall_s(todo, engine, at_once)
     if len(todo) <= MANY_RUNS and time_s <= LONG_S:
         return True

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
-from sojourn import engines, results, suites
+from sojourn import engines, executors, results, suites
 from sojourn.algorithms import load_algorithms
 from sojourn.cli import screen
 from sojourn.cli.common import (
@@ -49,6 +49,7 @@ def run(
     load: Load = None,
     out: Out = None,
     jobs: Annotated[int | None, AtLeastOne] = None,
+    executor: str | None = None,
     seed: int | None = None,
     seeds: Annotated[int, AtLeastOne] = 1,
     fresh: bool = False,
@@ -81,7 +82,9 @@ def run(
         set_: Change a value of every scenario, as `link.bneck.rate=100Mbit`; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
         out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
-        jobs: Runs at a time; default one a core.
+        jobs: Runs at a time; default one a core, or what the executor has.
+        executor: Where to run instead of in threads of this process: processes[:N] of this machine,
+            dask:ADDRESS of a scheduler, or slurm[:OPTION=VALUE,...] (docs/guide/cluster.md).
         seed: Seed instead of the scenario's.
         seeds: Repeat with this number of consecutive seeds; ids after the first end in @seedN.
         fresh: Do runs again that are already there.
@@ -144,19 +147,32 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(slug(targets[0]))
-    if not (quiet or agreed(todo, engine=chosen, jobs=jobs, yes=yes)):
-        return INTERRUPTED
-    if not quiet:
-        for names in dict.fromkeys(" ".join(chosen.names(job.scenario)) for job in todo):
-            if names:
-                say(f"hosts while a run lasts, for `ip netns exec`: {names}")
-        if named:
-            _say_left_names()
-    try:
-        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, engine=chosen, form=store)
-    except KeyboardInterrupt:
-        _tell(notifier, folder, "interrupted", {})
-        raise
+    with executors.opened(executor) as where:
+        if where and not quiet:
+            say(executors.about(where))
+        if not (quiet or agreed(todo, engine=chosen, jobs=jobs, yes=yes, executor=where)):
+            return INTERRUPTED
+        if not quiet:
+            for names in dict.fromkeys(" ".join(chosen.names(job.scenario)) for job in todo):
+                if names:
+                    say(f"hosts while a run lasts, for `ip netns exec`: {names}")
+            if named:
+                _say_left_names()
+        try:
+            outcomes = execute(
+                todo,
+                folder,
+                jobs=jobs,
+                fresh=fresh,
+                verify=verify,
+                quiet=quiet,
+                engine=chosen,
+                form=store,
+                executor=where,
+            )
+        except KeyboardInterrupt:
+            _tell(notifier, folder, "interrupted", {})
+            raise
     counts = {s: sum(o.status == s for o in outcomes) for s in ("done", "cached", "failed")}
     _tell(notifier, folder, "failed" if counts["failed"] else "done", counts)
     if as_json:

@@ -295,4 +295,3 @@ def _typed(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     }
     found = list(rows)
     return pl.DataFrame(found, schema={name: kinds.get(name, pl.Float64) for name in found[0]})
-

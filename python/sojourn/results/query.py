@@ -167,5 +167,3 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, n=1) or [one for one in known if name in one][:1]
     quoted = f'"{near[0]}"' if near and not near[0].isidentifier() else "".join(near)
     return f": nearest is {quoted}" if near else ""
-
-
