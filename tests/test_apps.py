@@ -81,7 +81,7 @@ def test_a_call_has_a_quality_and_the_flow_no_controller(mix: Run) -> None:
 
 def test_resolved_file_names_applications_and_copies(mix: Run) -> None:
     flows = tomllib.loads(mix.scenario)["flow"]
-    assert [(f["name"], f["direction"]) for f in flows[:2]] == [("web", "down"), ("b-1", "down")]
+    assert [(f["name"], f["direction"], f.get("flows")) for f in flows[:2]] == [("web", "down", None), ("b", "down", 2)]
     assert flows[0]["app"].startswith("short load 2Mbit limit 10000 ")
     assert flows[1]["app"] == "bulk"
 

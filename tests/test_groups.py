@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sojourn.groups import groups
+from sojourn.groups import groups, written_out
 
 
 def test_copies_are_one_group_and_other_flows_stay_alone() -> None:
@@ -19,3 +19,16 @@ def test_the_parts_of_a_test_are_grouped_only_where_too_many_names_are_left() ->
     names = [f"rrul-{way}-{dscp}" for way in ("up", "down") for dscp in ("be", "bk", "cs5", "ef")]
     assert list(groups(names, most=8)) == names
     assert list(groups([*names, "call"], most=8)) == ["rrul-up-* (4)", "rrul-down-* (4)", "call"]
+
+
+def test_tables_of_a_scenario_are_written_out_flow_by_flow() -> None:
+    tables = [{"name": "web", "cc": "cubic", "flows": 2, "interarrival": "10ms"}, {"name": "call", "app": "voip"}]
+    assert written_out(tables) == [
+        {"name": "web-1", "cc": "cubic"}, {"name": "web-2", "cc": "cubic"}, {"name": "call", "app": "voip"},
+    ]  # fmt: skip
+
+
+def test_what_is_no_list_of_tables_has_no_flows() -> None:
+    assert written_out(None) == written_out({"name": "a"}) == written_out(["a", 3]) == []
+    assert len(written_out([{"name": "a", "flows": 10**9}])) == 10_000
+    assert written_out([{"name": "a", "flows": True}]) == [{"name": "a", "flows": True}]

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from sojourn import pictures, plot
-from sojourn.plot import style, upload_with_ping_and_tcp_rtt
-from sojourn.plot.curves import gathered
+from sojourn.plot import panels, style, upload_with_ping_and_tcp_rtt
+from sojourn.plot.curves import averaged, gathered
 from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
@@ -34,6 +34,36 @@ def test_every_figure_draws_both_sides_with_labelled_axes(name: str, ours: Sourc
     labels = [str(line.get_label()) for line in ax.get_lines()]
     assert any(label.endswith(", ours") for label in labels)
     assert any(label.endswith(", measured") for label in labels)
+
+
+def test_a_group_of_flows_is_drawn_as_its_median_with_a_band() -> None:
+    t = np.arange(0.0, 20.0, 0.05)
+    of = {"p10": 1.0, "p50": 2.0, "p90": 4.0}
+    series = {
+        f"group.web.{name}.{q}": (t, np.full(t.size, v * scale))
+        for name, scale in (("rtt", 10.0), ("cwnd", 5.0), ("goodput", 1.0), ("delivery_rate", 1.0))
+        for q, v in of.items()
+    }
+    made = Made("home", series | {"group.web.open": (t, t), "group.web.goodput_bytes.sum": (t, t * 1e6)})
+    for name in ("tcp_cwnd", "tcp_delivery_with_rtt", "upload_with_ping_and_tcp_rtt", "totals"):
+        ax = Figure().subplots()
+        plot.PLOTS[name](made, None, ax)
+        assert any("web-*" in str(line.get_label()) for line in ax.get_lines())
+    figure = Figure()
+    panels.draw(figure, [made])
+    for ax, scale in zip(figure.axes, (1.0, 10.0, 5.0), strict=True):
+        (line,) = ax.get_lines()
+        assert set(line.get_ydata()) == {2.0 * scale}
+        (band,) = ax.collections
+        edges = band.get_paths()[0].vertices[:, 1]
+        assert (edges.min(), edges.max()) == (scale, 4.0 * scale)
+
+
+def test_values_of_a_group_are_averaged_between_its_samples() -> None:
+    t = np.arange(0.0, 1.0, 0.05)
+    middles, means = averaged(t, np.tile([0.0, 2.0], 10), 0.1)
+    assert middles == pytest.approx(np.arange(0.05, 1.0, 0.1))
+    assert means == pytest.approx(1.0)
 
 
 def test_axes_have_the_ranges_of_the_suite(ours: Source) -> None:

@@ -324,6 +324,20 @@ def test_copies_of_a_flow_are_one_row_and_one_band(tmp_path: Path) -> None:
     assert middle[0] == 20.0
 
 
+def test_a_group_without_series_of_its_flows_is_one_band(tmp_path: Path) -> None:
+    t = np.arange(0.0, 20.0, 0.5)
+    series = {f"group.web.rtt.{q}": (t, np.full(t.size, v)) for q, v in (("p10", 21.0), ("p50", 25.0), ("p90", 30.0))}
+    made = Made("home", series | {"group.web.open": (t, t), "group.web.goodput_bytes.sum": (t, t * 1e6)})
+    drawn = figures.curves(made)
+    assert [(c.panel, c.label) for c in drawn] == [
+        ("rate", "web-* goodput, all"), ("rtt", "web-* p10"), ("rtt", "web-* p50"), ("rtt", "web-* p90"),
+    ]  # fmt: skip
+    _, rate = figures.samples(made, drawn[0])
+    assert rate == pytest.approx(8.0)
+    for curve, value in zip(drawn[1:], (21.0, 25.0, 30.0), strict=True):
+        assert set(figures.samples(made, curve)[1]) == {value}
+
+
 def test_a_start_up_is_named_and_does_not_flatten_the_rest() -> None:
     made = made_run(S2, {"cubic": 16.0, "prague": 32.0}, {"cubic": 36.0, "prague": 20.4})
     t, rtt = made._series["flow.cubic.rtt"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 #: Fewer copies than these are easier to read one by one.
 LEAST = 4
+#: More flows than these no scenario has in a group.
+MOST = 10_000
 COPY = re.compile(r"(.+)-\d+")
 PART = re.compile(r"(.+)-[^-]+")
 
@@ -25,6 +27,27 @@ def groups(names: Iterable[str], least: int = LEAST, most: int | None = None) ->
     if most is not None and len(found) > most:
         found = _grouped(names, PART, least)
     return found
+
+
+def label(name: str, count: int | None) -> str:
+    """Of a group of flows that a scenario declares, as of copies that are found by their names."""
+    return f"{name}-*" if count is None else f"{name}-* ({count})"
+
+
+def written_out(declared: Any) -> list[dict[str, Any]]:
+    """The flows that the `[[flow]]` tables of a resolved scenario make, each with its own name."""
+    flows = []
+    for table in declared if isinstance(declared, list) else []:
+        if not isinstance(table, dict):
+            continue
+        count = table.get("flows")
+        if isinstance(count, int) and not isinstance(count, bool):
+            alone = {key: value for key, value in table.items() if key not in ("flows", "interarrival")}
+            names = (f"{table.get('name')}-{number}" for number in range(1, min(count, MOST) + 1))
+            flows += [{**alone, "name": name} for name in names]
+        else:
+            flows.append(table)
+    return flows
 
 
 def _grouped(names: list[str], pattern: re.Pattern[str], least: int) -> dict[str, list[str]]:

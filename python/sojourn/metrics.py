@@ -27,6 +27,8 @@ PAYLOAD_SHARE = 1448 / 1514
 
 #: Every flow has one of these: those of TCP, and the bytes that any flow delivers.
 FLOW = re.compile(r"flow\.(.+?)\.(?:delivery_rate|rtt|goodput_bytes)")
+#: And every group of flows that has series together.
+GROUP = re.compile(r"group\.(.+?)\.open")
 
 #: Least width of the intervals of a rate over time: that of netperf's interim results.
 SHORT_S = 0.1
@@ -252,6 +254,46 @@ def flows(source: Source) -> list[str]:
     return sorted(found, key=lambda flow: (lifetime(source, flow) or (np.inf, np.inf))[0])
 
 
+def groups(source: Source) -> list[str]:
+    """Names of the groups of flows whose series are together: quantiles and sums over their members."""
+    found = (GROUP.fullmatch(name) for name in source.names())
+    return list(dict.fromkeys(match[1] for match in found if match))
+
+
+def members(source: Source, over: Window) -> list[FlowSummary]:
+    """The flows that have no series of their own, as `summary.json` has them within one of its windows."""
+    document, seen = _document(source, "summary.json"), set(flows(source))
+    found = next((name for name, window in windows(source).items() if window == over), None)
+    if not isinstance(document, dict) or found is None:
+        return []
+    named = (one for one in document.get("windows", ()) if one.get("name") == found)
+    listed = next(named, {}).get("flows", ()) if found else document.get("flows", ())
+    rows = [row for row in listed if isinstance(row, dict) and row.get("name") not in seen]
+
+    def stats(row: dict[str, Any], *keys: str) -> Stats | None:
+        value: Any = row
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        try:
+            return Stats(**{key: value[key] for key in ("n", "mean", "p05", "p50", "p95", "p99", "max")})
+        except (KeyError, TypeError):
+            return None
+
+    return [
+        FlowSummary(
+            str(row["name"]),
+            row["goodput_mbps"] if isinstance(row.get("goodput_mbps"), int | float) else None,
+            stats(row, "delivery_rate_mbps"),
+            stats(row, "rtt_ms"),
+            None,
+            stats(row, "completions", "fct_ms"),
+            goodput_over_time_mbps=stats(row, "goodput_over_time_mbps"),
+        )
+        for row in rows
+        if isinstance(row.get("name"), str)
+    ]
+
+
 def pings(source: Source) -> list[str]:
     """Names of the ping RTT series."""
     return sorted(name for name in source.names() if re.fullmatch(r"ping\..+\.rtt", name))
@@ -400,8 +442,10 @@ def counted(source: Source, name: str, over: Window) -> float | None:
 
 
 def rate_over_time(source: Source, flow: str, step: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Goodput in whole intervals of `step` seconds: their middles and Mbit/s."""
+    """Goodput in whole intervals of `step` seconds: their middles and Mbit/s; of a flow or of all of a group."""
     t, total = finite(source, f"flow.{flow}.goodput_bytes")
+    if not t.size:
+        t, total = finite(source, f"group.{flow}.goodput_bytes.sum")
     if t.size < 2:
         return np.empty(0), np.empty(0)
     edges = np.arange(t[0], t[-1] + step * 1e-6, step)
@@ -410,7 +454,7 @@ def rate_over_time(source: Source, flow: str, step: float = 1.0) -> tuple[FloatA
 
 def summarise(source: Source, over: Window | None = None) -> RunSummary | None:
     """Everything the comparison needs, over one window (by default the run's own)."""
-    over = over or window(source)
+    over = over or window(source) or (measuring_window(source) if groups(source) else None)
     if over is None:
         return None
     window_s, ping = over, pings(source)
@@ -434,7 +478,8 @@ def summarise(source: Source, over: Window | None = None) -> RunSummary | None:
                 Stats.of(goodput_over_time(source, flow, over)),
             )
             for flow in flows(source)
-        ),
+        )
+        + tuple(members(source, over)),
         inside_window(ping[0]) if ping else None,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn import conditions, metrics
+from sojourn.groups import label
 
 if TYPE_CHECKING:
     from sojourn.conditions import Conditions
@@ -62,6 +63,13 @@ def pings(source: Source) -> dict[str, str]:
     return {
         series: series.removeprefix("ping.").removesuffix(".rtt") + _marking(sent.get(series, {})) for series in ordered
     }
+
+
+def group_label(source: Source, group: str) -> str:
+    """A group of flows as its scenario declares it: `web-* (1000)`."""
+    declared = (flow for flow in objects(scenario(source).get("flow")) if flow.get("name") == group)
+    count = next(declared, {}).get("flows")
+    return label(group, count if isinstance(count, int) else None)
 
 
 def objects(value: Any) -> list[dict[str, Any]]:

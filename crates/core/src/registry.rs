@@ -69,11 +69,15 @@ impl<E: Line> Lines<E> {
         all
     }
 
+    /// The line for `name`, if there is one.
+    pub fn find(&self, name: &str) -> Option<&'static E> {
+        let ours = self.ours.iter().find(|e| e.name() == name);
+        ours.or_else(|| self.added().into_iter().find(|e| e.name() == name))
+    }
+
     /// The line for `name`; the error lists the names and the nearest.
     pub fn entry(&self, name: &str) -> Result<&'static E, GrammarError> {
-        let ours = self.ours.iter().find(|e| e.name() == name);
-        let found = ours.or_else(|| self.added().into_iter().find(|e| e.name() == name));
-        found.ok_or_else(|| {
+        self.find(name).ok_or_else(|| {
             let all: Vec<&str> = self.all().iter().map(|e| e.name()).collect();
             let near = nearest(name, all.iter().copied())
                 .map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -215,13 +216,14 @@ pub trait Family: 'static {
 /// writes every parameter, so that what was written means the same after a default has changed.
 pub struct Spec<A: ?Sized + 'static> {
     entry: &'static Entry<A>,
-    held: Box<dyn Held<A>>,
+    /// Shared by copies until one of them changes: a thousand flows may have the same.
+    held: Arc<dyn Held<A>>,
 }
 
 impl<A: ?Sized> Spec<A> {
     /// The algorithm of `entry` with these parameters.
     pub fn new(entry: &'static Entry<A>, held: impl Held<A>) -> Self {
-        Self { entry, held: Box::new(held) }
+        Self { entry, held: Arc::new(held) }
     }
 
     /// The line of the registry.
@@ -243,6 +245,14 @@ impl<A: ?Sized> Spec<A> {
     pub fn held<H: 'static>(&self) -> Option<&H> {
         let held: &dyn Any = &*self.held;
         held.downcast_ref()
+    }
+
+    /// What holds the parameters, for a change of this copy alone.
+    fn held_mut(&mut self) -> &mut dyn Held<A> {
+        if Arc::get_mut(&mut self.held).is_none() {
+            self.held = self.held.copy().into();
+        }
+        Arc::get_mut(&mut self.held).expect("no other copy has it")
     }
 
     /// Every parameter as it is written.
@@ -299,7 +309,7 @@ impl<A: ?Sized> Spec<A> {
     pub fn changed(&self, parameters: &str) -> Result<(Self, Given), GrammarError> {
         let mut changed = self.clone();
         let table = || self.entry.table();
-        let stated = changed.held.read(&mut Args::of(self.entry.name, &table, parameters))?;
+        let stated = changed.held_mut().read(&mut Args::of(self.entry.name, &table, parameters))?;
         // A text may state a parameter that only others follow from: those are what is written.
         let (before, mut given) = (self.written(), Given::default());
         for part in changed.written() {
@@ -313,13 +323,14 @@ impl<A: ?Sized> Spec<A> {
 
 impl<A: ?Sized> Clone for Spec<A> {
     fn clone(&self) -> Self {
-        Self { entry: self.entry, held: self.held.copy() }
+        Self { entry: self.entry, held: Arc::clone(&self.held) }
     }
 }
 
 impl<A: ?Sized> PartialEq for Spec<A> {
     fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name() && self.written() == other.written()
+        let is_shared = Arc::ptr_eq(&self.held, &other.held);
+        self.name() == other.name() && (is_shared || self.written() == other.written())
     }
 }
 
@@ -333,7 +344,7 @@ impl<A: ?Sized> Deref for Spec<A> {
 
 impl<A: ?Sized> DerefMut for Spec<A> {
     fn deref_mut(&mut self) -> &mut A {
-        self.held.get_mut()
+        self.held_mut().get_mut()
     }
 }
 
@@ -356,7 +367,7 @@ impl<A: ?Sized + Family> FromStr for Spec<A> {
     fn from_str(text: &str) -> Result<Self, GrammarError> {
         let (name, parameters) = split_name(text);
         let entry = A::lines().entry(name)?;
-        Ok(Self { entry, held: entry.read(parameters)? })
+        Ok(Self { entry, held: entry.read(parameters)?.into() })
     }
 }
 

@@ -42,6 +42,9 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// Flows and pings have ports from [`FIRST_PORT`](crate::job) on, below those that the kernel gives itself.
+const MOST_PORTS: usize = 27_000;
+
 /// Parameters with which an algorithm says which version of it is meant.
 pub(crate) const VERSIONS: [&str; 2] = ["version", "law"];
 
@@ -58,6 +61,11 @@ pub fn check(
             "hosts.noise",
             "its hosts have their own, or in virtual time none",
         ));
+    }
+    if scenario.flows.len() + scenario.pings.len() > MOST_PORTS {
+        let reason =
+            format!("each has a port of its own: expected at most {MOST_PORTS} with pings");
+        return Err(Refusal::new("flow", reason));
     }
     if carrier == Carrier::Kernel {
         check_network(scenario, kernel)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use sojourn_core::{Dur, Rng};
-use sojourn_scenario::{Exec, Program, Scenario, Stack};
+use sojourn_scenario::{Exec, FlowSeries, Program, Scenario, Stack, to_toml};
 use sojourn_trace::{
     Column, FlowSummary, Middlebox, ProgramEnd, ProgramSummary, QueueSummary, WindowSummary,
 };
@@ -416,7 +416,8 @@ impl Job {
                 // Its queues have their age from the start.
                 Some(_) => LEAD_NS,
             },
-            scenario: sojourn_scenario::to_toml(scenario),
+            // Every flow is sampled, as those of the kernel are.
+            scenario: to_toml(&Scenario { series: FlowSeries::Flows, ..scenario.clone() }),
             stacks,
             place,
             middlebox,

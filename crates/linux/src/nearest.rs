@@ -41,17 +41,23 @@ pub fn nearest(scenario: &Scenario, kernel: &Capabilities) -> (Scenario, Vec<Dif
         let why = "its hosts have their own, or in virtual time none";
         near.note("hosts.noise", noise.to_string(), "none".to_owned(), why);
     }
-    for flow in &mut used.flows {
+    for (n, flow) in used.flows.iter_mut().enumerate() {
         if let Some(spec) = &mut flow.cc {
-            near.controller(&format!("flow.{}.cc", flow.name), spec);
-            near.tcp(&format!("flow.{}.tcp", flow.name), &mut flow.tcp);
+            near.controller(&format!("flow.{}.cc", scenario.declared(n)), spec);
+            near.tcp(&format!("flow.{}.tcp", scenario.declared(n)), &mut flow.tcp);
         }
     }
     if let Some((first, others)) = used.flows.split_first_mut() {
-        for flow in others {
+        for (n, flow) in (1..).zip(others) {
             let keys: Vec<_> = unlike(&flow.tcp, &first.tcp).collect();
             let why = "the kernel has one value for all flows";
-            near.adopt(&format!("flow.{}.tcp", flow.name), &mut flow.tcp, &keys, &first.tcp, why);
+            near.adopt(
+                &format!("flow.{}.tcp", scenario.declared(n)),
+                &mut flow.tcp,
+                &keys,
+                &first.tcp,
+                why,
+            );
         }
     }
     for capture in &mut used.captures {
@@ -92,7 +98,11 @@ struct Near<'k> {
 impl Near<'_> {
     fn note(&mut self, key: &str, wanted: String, used: String, why: &str) {
         let (key, why) = (key.to_owned(), why.to_owned());
-        self.differences.push(Difference { key, wanted, used, why });
+        let difference = Difference { key, wanted, used, why };
+        // The flows of a group differ alike.
+        if !self.differences.contains(&difference) {
+            self.differences.push(difference);
+        }
     }
 
     fn direction(&mut self, key: &str, way: &mut Direction) {

@@ -7,7 +7,8 @@ use sojourn_core::{Dur, Time};
 use crate::check::{Key, between, name, start_stop};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
-use crate::scenario::{Flow, Link, Ping, Scenario};
+use crate::names::Names;
+use crate::scenario::{Link, Scenario};
 
 /// Bytes of a packet that a file keeps, at least: the headers of IPv6 and TCP without options.
 const LEAST_SNAPLEN: u64 = 60;
@@ -221,7 +222,7 @@ impl Point {
 
 impl Scenario {
     /// The name of the flow or ping with this number, flows first.
-    fn flow_or_ping(&self, number: usize) -> &str {
+    pub(crate) fn flow_or_ping(&self, number: usize) -> &str {
         match self.flows.get(number) {
             Some(flow) => &flow.name,
             None => &self.pings[number - self.flows.len()].name,
@@ -247,19 +248,12 @@ fn host_names(nodes: &[String], hosts: &[usize]) -> Vec<String> {
 /// What points are named after.
 pub(crate) struct Places<'s> {
     pub(crate) links: &'s [Link],
-    pub(crate) flows: &'s [Flow],
-    pub(crate) pings: &'s [Ping],
+    /// Flows and pings, and how many they are.
+    pub(crate) names: Names<'s>,
+    pub(crate) count: usize,
     pub(crate) nodes: &'s [String],
     /// As [`Scenario::hosts`].
     pub(crate) hosts: &'s [usize],
-}
-
-impl Places<'_> {
-    /// Flows and pings.
-    fn names(&self) -> Vec<&str> {
-        let flows = self.flows.iter().map(|flow| flow.name.as_str());
-        flows.chain(self.pings.iter().map(|ping| ping.name.as_str())).collect()
-    }
 }
 
 pub(crate) fn captures(
@@ -277,7 +271,10 @@ pub(crate) fn captures(
         captures.push(Capture {
             name: table.name.clone(),
             points: points(doc, &key.field("points"), &table.points, places)?,
-            flows: members(doc, &key.field("flows"), table.flows.as_deref(), places)?,
+            flows: match &table.flows {
+                Some(named) => places.names.members(doc, &key.field("flows"), named)?,
+                None => (0..places.count).collect(),
+            },
             snaplen: table.snaplen,
             start,
             stop,
@@ -285,30 +282,6 @@ pub(crate) fn captures(
         });
     }
     Ok(captures)
-}
-
-fn members(
-    doc: &Doc,
-    key: &Key,
-    named: Option<&[String]>,
-    places: &Places<'_>,
-) -> Result<Vec<usize>, ScenarioError> {
-    let names = places.names();
-    let Some(named) = named else { return Ok((0..names.len()).collect()) };
-    doc.check(!named.is_empty(), key, "expected at least one flow or ping")?;
-    let mut members = Vec::new();
-    for name in named {
-        let number = number(doc, key, name, &names)?;
-        doc.check(!members.contains(&number), key, &format!("{name:?} is named twice"))?;
-        members.push(number);
-    }
-    members.sort_unstable();
-    Ok(members)
-}
-
-fn number(doc: &Doc, key: &Key, name: &str, names: &[&str]) -> Result<usize, ScenarioError> {
-    let found = names.iter().position(|known| *known == name);
-    found.ok_or_else(|| doc.fail(key, unknown("flow or ping", name, names)))
 }
 
 fn points(
@@ -365,7 +338,7 @@ fn of_table(
         return Ok(ways.iter().flat_map(|forward| point(*forward)).collect());
     }
     if let Some(name) = flow {
-        let flow = number(doc, &key.field("flow"), name, &places.names())?;
+        let flow = places.names.one(doc, &key.field("flow"), name)?;
         let at = wanted(&[At::Sender, At::Receiver], "sender and receiver of a flow")?;
         return Ok(at.iter().map(|at| Point::End { flow, sends: *at == At::Sender }).collect());
     }
@@ -381,11 +354,10 @@ fn of_table(
 /// As the resolved file has it: a table for each point, and every default.
 pub(crate) fn written(capture: &Capture, scenario: &Scenario) -> CaptureTable {
     let since_start = |time: Time| time.since(Time::ZERO);
-    let names = capture.flows.iter().map(|flow| scenario.flow_or_ping(*flow).to_owned());
     CaptureTable {
         name: capture.name.clone(),
         points: capture.points.iter().map(|point| point.table(scenario)).collect(),
-        flows: Some(names.collect()).filter(|flows: &Vec<_>| !flows.is_empty()),
+        flows: Some(scenario.names_of(&capture.flows)).filter(|flows| !flows.is_empty()),
         snaplen: capture.snaplen,
         start: since_start(capture.start),
         stop: capture.stop.map(since_start),

@@ -1,5 +1,7 @@
 //! Checks that name the key at fault, shared by all parts of the file.
 
+use std::rc::Rc;
+
 use sojourn_core::grammar::GrammarError;
 use sojourn_core::{Dur, Rate, Rng, Time};
 use sojourn_queue::aqm::{Env, Spec};
@@ -8,41 +10,51 @@ use sojourn_queue::qdiscs;
 use crate::doc::Doc;
 use crate::error::ScenarioError;
 
-/// A value's place in the document (array entries by index) and its name for the user (by name).
+/// A value's place in the document (array entries by index) and its name for the user (by name). Checks make
+/// many, and messages need few of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Key {
-    path: Vec<String>,
-    shown: String,
+pub(crate) struct Key(Rc<Part>);
+
+#[derive(Debug)]
+struct Part {
+    parent: Option<Key>,
+    name: String,
+    /// In an array.
+    index: Option<usize>,
 }
 
 impl Key {
     pub(crate) fn top(name: &str) -> Self {
-        Self { path: vec![name.to_owned()], shown: name.to_owned() }
+        Self(Rc::new(Part { parent: None, name: name.to_owned(), index: None }))
     }
 
     pub(crate) fn entry(table: &str, index: usize, name: &str) -> Self {
-        let path = vec![table.to_owned(), index.to_string()];
-        Self { path, shown: format!("{table}.{name}") }
+        let (parent, index) = (Some(Self::top(table)), Some(index));
+        Self(Rc::new(Part { parent, name: name.to_owned(), index }))
     }
 
     pub(crate) fn field(&self, name: &str) -> Self {
-        let mut path = self.path.clone();
-        path.push(name.to_owned());
-        Self { path, shown: format!("{}.{name}", self.shown) }
+        let parent = Some(self.clone());
+        Self(Rc::new(Part { parent, name: name.to_owned(), index: None }))
     }
 
-    pub(crate) fn path(&self) -> &[String] {
-        &self.path
+    pub(crate) fn path(&self) -> Vec<String> {
+        let mut path = self.0.parent.as_ref().map_or_else(Vec::new, Self::path);
+        path.push(self.0.index.map_or_else(|| self.0.name.clone(), |index| index.to_string()));
+        path
     }
 
-    pub(crate) fn shown(&self) -> &str {
-        &self.shown
+    pub(crate) fn shown(&self) -> String {
+        match &self.0.parent {
+            Some(parent) => format!("{}.{}", parent.shown(), self.0.name),
+            None => self.0.name.clone(),
+        }
     }
 }
 
 impl Doc {
     pub(crate) fn fail(&self, key: &Key, message: impl Into<String>) -> ScenarioError {
-        self.error(self.origin(&key.path), &key.shown, message)
+        self.error(self.origin(&key.path()), &key.shown(), message)
     }
 
     pub(crate) fn check(&self, ok: bool, key: &Key, message: &str) -> Result<(), ScenarioError> {

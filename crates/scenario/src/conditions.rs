@@ -93,8 +93,9 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
     let mut ports: Vec<_> = topology.ports.iter().map(|p| Port::new(p, scenario)).collect();
     let paths = paths(scenario, &topology);
     // Of several routes, the shortest there and the shortest back.
+    let delays: Vec<Dur> = ports.iter().map(Port::delay).collect();
     let round_trip = |routes: &Vec<Route>| {
-        let delay = |way: &[usize]| way.iter().fold(Dur::ZERO, |sum, n| sum + ports[*n].delay());
+        let delay = |way: &[usize]| way.iter().fold(Dur::ZERO, |sum, n| sum + delays[*n]);
         let least = |is_forward| routes.iter().map(|route| delay(route.way(is_forward))).min();
         let least = [true, false].map(|is_forward| least(is_forward).unwrap_or(Dur::ZERO));
         (least[0] + least[1]).as_millis_f64()
@@ -106,8 +107,8 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
         greatest: rtts.iter().copied().fold(0.0, f64::max),
     };
     let mut egresses = ports.iter().filter(|port| port.spec.role == Role::Egress);
-    let is_crossed =
-        |port: &PortSpec| is_forward(scenario, port.link).unwrap_or(true) == port.forward;
+    let crossings = crossings(scenario);
+    let is_crossed = |port: &PortSpec| crossings[port.link].unwrap_or(true) == port.forward;
     let queue_shapes = egresses.any(|port| is_crossed(port.spec) && port.shapes());
     let mut bottlenecks = vec![false; ports.len()];
     let mut capacity: Vec<Capacity> = vec![];
@@ -127,17 +128,17 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
     }
     let named = topology.ports.iter().zip(bottlenecks).filter(|(_, is)| *is);
     let bottlenecks = named.map(|(port, _)| port.name.clone()).collect();
-    let queues = queues(scenario);
+    let queues = queues(scenario, &crossings);
     Conditions { capacity, base_rtt_ms, bottlenecks, queue_shapes, queues }
 }
 
 /// Queues that no device has by itself, each with its shaper, on the links that a flow crosses; without
 /// any the first link's. In a graph where flows take different paths, one text of all these links with
 /// their nodes.
-fn queues(scenario: &Scenario) -> Vec<String> {
+fn queues(scenario: &Scenario, crossings: &[Option<bool>]) -> Vec<String> {
     let all = scenario.flows.is_empty();
     let is_graph = !scenario.nodes.is_empty();
-    let mut paths = scenario.flows.iter().flat_map(|flow| &flow.paths);
+    let mut paths = scenario.flows.iter().flat_map(|flow| flow.paths.iter());
     let only = paths.next().filter(|first| paths.all(|path| path.hops == first.hops));
     let links: Vec<usize> = match only {
         Some(path) if is_graph => path.links().collect(),
@@ -145,7 +146,7 @@ fn queues(scenario: &Scenario) -> Vec<String> {
     };
     let crossed = links.into_iter().filter_map(|index| {
         let link = &scenario.links[index];
-        let is_forward = is_forward(scenario, index).or_else(|| all.then_some(true))?;
+        let is_forward = crossings[index].or_else(|| all.then_some(true))?;
         let way = if is_forward { &link.forward } else { &link.reverse };
         let qdisc = way.qdisc.short();
         let queue = match &way.shaper {
@@ -171,11 +172,15 @@ fn queues(scenario: &Scenario) -> Vec<String> {
     if shown.is_empty() { first.into_iter().collect() } else { shown }
 }
 
-/// Whether the first flow over a link crosses it forward from the near end of its path; none if no flow
-/// crosses it.
-fn is_forward(scenario: &Scenario, link: usize) -> Option<bool> {
-    let mut hops = scenario.flows.iter().flat_map(|flow| &flow.paths).flat_map(|path| &path.hops);
-    hops.find(|hop| hop.link == link).map(|hop| hop.forward)
+/// Of each link, whether the first flow over it crosses it forward from the near end of its path; none if
+/// no flow crosses it.
+fn crossings(scenario: &Scenario) -> Vec<Option<bool>> {
+    let mut crossings = vec![None; scenario.links.len()];
+    for hop in scenario.flows.iter().flat_map(|flow| flow.paths.iter()).flat_map(|path| &path.hops)
+    {
+        crossings[hop.link].get_or_insert(hop.forward);
+    }
+    crossings
 }
 
 /// The ways of the flows' data, of each flow one or several: of those forward if there are any, else of

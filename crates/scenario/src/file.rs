@@ -11,6 +11,7 @@ use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS};
 
 use crate::captures::CaptureTable;
 use crate::exec::ExecTable;
+use crate::groups::{FlowSeries, Interarrival};
 use crate::paths::PathTable;
 use crate::scenario::{Spread, Stack};
 use crate::sweep::Sweep;
@@ -37,6 +38,10 @@ pub(crate) struct File {
     /// Interval of the sampled series.
     #[serde(default = "fifty_ms")]
     pub(crate) step: Dur,
+    /// Series of flows: of each of the "flows"; of "groups" of flows (`flows = 1000`) quantiles and sums, and of
+    /// each other flow its own; or "none". Default "flows" for at most 100 flows, else "groups".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) series: Option<FlowSeries>,
     /// How long the queues have been there, without traffic, when the scenario starts; their timers
     /// have run since, with a phase drawn from the seed.
     #[serde(default = "ten_s")]
@@ -180,7 +185,7 @@ pub(crate) struct FlowTable {
     /// Where its data travel: "down" (default) crosses the links forward, "up" backward.
     #[serde(default)]
     pub(crate) direction: DirectionName,
-    /// So many copies, named NAME-1, NAME-2 and so on; default one under its own name.
+    /// A group of so many flows, named NAME-1, NAME-2 and so on; default one under its own name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) flows: Option<u32>,
     /// When it connects.
@@ -189,6 +194,10 @@ pub(crate) struct FlowTable {
     /// A uniform random time below this, drawn from the seed, is added to the start.
     #[serde(default = "zero")]
     pub(crate) start_jitter: Dur,
+    /// Time between the starts of a group's flows, of which the first begins at `start`: "10ms",
+    /// "exponential 10ms" (Poisson arrivals) or "uniform 5ms 15ms"; default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) interarrival: Option<Interarrival>,
     /// Round trips of the application's control connection before the data connection opens
     /// (netperf: 2).
     #[serde(default)]

@@ -1,4 +1,6 @@
-//! The `[[flow]]` tables: what each carries, copies, and tests that consist of several flows.
+//! The `[[flow]]` tables: what each carries, groups, and tests that consist of several flows.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use sojourn_cc::{self as cc, Feedback};
 use sojourn_core::grammar::split_name;
@@ -13,6 +15,7 @@ use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::exec;
 use crate::file::{DirectionName, File, FlowTable};
+use crate::groups::Group;
 use crate::paths::Network;
 use crate::scenario::{Flow, Link, Path, Ping, Stack};
 use crate::tcp::tcp;
@@ -20,8 +23,24 @@ use crate::tcp::tcp;
 /// More than any application needs, and enough to see the effect.
 const MAX_CONTROL_RTTS: u32 = 100;
 
-/// More copies of a flow than this are a slip.
-const MAX_COPIES: u64 = 10_000;
+/// More flows of a group than this are a slip.
+const MAX_FLOWS: u64 = 10_000;
+
+/// Applications and controllers by their texts: those of flows that are alike are read once, and shared.
+#[derive(Default)]
+struct Known {
+    apps: BTreeMap<String, app::Spec>,
+    controllers: BTreeMap<String, cc::Spec>,
+}
+
+/// What the tables of flows make.
+#[derive(Default)]
+pub(crate) struct Made {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) groups: Vec<Group>,
+    /// Those that come with some of the flows.
+    pub(crate) pings: Vec<Ping>,
+}
 
 /// All flows, and the pings that come with some of them.
 pub(crate) fn flows(
@@ -29,14 +48,18 @@ pub(crate) fn flows(
     file: &File,
     network: &Network<'_>,
     end: Time,
-) -> Result<(Vec<Flow>, Vec<Ping>), ScenarioError> {
-    let (mut flows, mut pings) = (Vec::<Flow>::new(), Vec::<Ping>::new());
+) -> Result<Made, ScenarioError> {
+    let Made { mut flows, mut groups, mut pings } = Made::default();
     // Per table: the first of its flows.
     let mut firsts = Vec::new();
+    let mut tables = BTreeMap::<&str, usize>::new();
+    let mut known = Known::default();
     for (index, table) in file.flow.iter().enumerate() {
         let key = Key::entry("flow", index, &table.name);
-        name(doc, &key, &table.name, file.flow[..index].iter().map(|f| f.name.as_str()))?;
-        let (flow, app) = flow(doc, &key, table, &file.tcp, network, end)?;
+        let taken = tables.get_key_value(table.name.as_str());
+        name(doc, &key, &table.name, taken.into_iter().map(|(name, _)| *name))?;
+        tables.insert(&table.name, index);
+        let (flow, app) = flow(doc, &key, table, &file.tcp, (network, &mut known), end)?;
         let takes_time = |path: &Path| path.links().any(|link| takes_time(&network.links[link]));
         let paced_by_path = flow.paths.iter().all(takes_time);
         doc.check(
@@ -49,38 +72,67 @@ pub(crate) fn flows(
             (App::Rrul(app), copies) => {
                 let message = "a test of several flows has no copies";
                 doc.check(copies.is_none(), &key.field("flows"), message)?;
+                alone(doc, &key, table)?;
                 interval(doc, &key.field("app"), app.interval, end.since(Time::ZERO))?;
                 expand_rrul(app, &flow, &mut flows, &mut pings);
             }
-            (_, None) => flows.push(flow),
+            (_, None) => {
+                alone(doc, &key, table)?;
+                flows.push(flow);
+            }
             (_, Some(copies)) => {
-                between(doc, &key, "flows", u64::from(copies), 1, MAX_COPIES)?;
-                flows.extend((1..=copies).map(|n| named(&flow, &n.to_string())));
+                between(doc, &key, "flows", u64::from(copies), 1, MAX_FLOWS)?;
+                let group = Group {
+                    name: table.name.clone(),
+                    first: flows.len(),
+                    flows: copies as usize,
+                    start: flow.start,
+                    interarrival: table.interarrival,
+                };
+                for (n, start) in (1..).zip(group.starts(file.seed)) {
+                    let made = Flow { start, ..named(&flow, &n.to_string()) };
+                    if let Some(stop) = made.stop.filter(|stop| *stop <= start) {
+                        let Flow { name, .. } = made;
+                        let message = format!("{stop} is not after {start}, when {name} starts");
+                        return Err(doc.fail(&key.field("stop"), message));
+                    }
+                    flows.push(made);
+                }
+                groups.push(group);
             }
         }
     }
     for ping in &pings {
-        if let Some(index) = file.flow.iter().position(|table| table.name == ping.name) {
+        if let Some(&index) = tables.get(ping.name.as_str()) {
             let key = Key::entry("flow", index, &ping.name).field("name");
             return Err(doc.fail(&key, format!("the name {:?} is already taken", ping.name)));
         }
     }
     for index in 0..file.flow.len() {
         let key = Key::entry("flow", index, &file.flow[index].name);
-        let lender = hash_of(doc, &key, index, &file.flow)?.map(|table| firsts[table]);
+        let lender = hash_of(doc, &key, index, (&file.flow, &tables))?.map(|table| firsts[table]);
         let after = firsts.get(index + 1).copied().unwrap_or(flows.len());
         for flow in &mut flows[firsts[index]..after] {
             flow.hash_of = lender;
         }
-        // The names of a table's copies are derived, and may be those of another table.
-        for made in firsts[index]..after {
-            let taken = flows[..firsts[index]].iter().any(|f| f.name == flows[made].name);
-            let message =
-                format!("it makes the name {:?}, which is already taken", flows[made].name);
-            doc.check(!taken, &key.field("name"), &message)?;
+    }
+    // The names of a group's flows are derived, and may be those of another table.
+    let mut taken: BTreeSet<_> = groups.iter().map(|group| group.name.as_str()).collect();
+    for (at, flow) in flows.iter().enumerate() {
+        if !taken.insert(flow.name.as_str()) {
+            let index = firsts.partition_point(|first| *first <= at) - 1;
+            let key = Key::entry("flow", index, &file.flow[index].name).field("name");
+            let message = format!("it makes the name {:?}, which is already taken", flow.name);
+            return Err(doc.fail(&key, message));
         }
     }
-    Ok((flows, pings))
+    Ok(Made { flows, groups, pings })
+}
+
+/// Refuses what only a group has.
+fn alone(doc: &Doc, key: &Key, table: &FlowTable) -> Result<(), ScenarioError> {
+    let message = "it is between the flows of a group: expected `flows`";
+    doc.check(table.interarrival.is_none(), &key.field("interarrival"), message)
 }
 
 /// Whether a packet and its answer need any time on this link.
@@ -96,7 +148,7 @@ fn flow(
     key: &Key,
     table: &FlowTable,
     defaults: &Overlay,
-    network: &Network<'_>,
+    (network, known): (&Network<'_>, &mut Known),
     end: Time,
 ) -> Result<(Flow, App), ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, end)?;
@@ -104,7 +156,14 @@ fn flow(
         table.exec.as_ref().map(|own| exec::read(doc, &key.field("exec"), own)).transpose()?;
     let app = if exec.is_some() && table.app == "bulk" { "exec" } else { &table.app };
     let text = application(&words(app), table.cc.is_some());
-    let spec: app::Spec = doc.grammar(&key.field("app"), text.parse())?;
+    let spec = match known.apps.get(&text) {
+        Some(spec) => spec.clone(),
+        None => {
+            let spec: app::Spec = doc.grammar(&key.field("app"), text.parse())?;
+            known.apps.insert(text, spec.clone());
+            spec
+        }
+    };
     let app = spec.build();
     match (&app, &exec) {
         (App::Exec { .. }, None) => return Err(doc.fail(key, "missing key \"exec\"")),
@@ -114,8 +173,15 @@ fn flow(
             return Err(doc.fail(&key.field("exec"), message));
         }
     }
-    let cc = table.cc.as_deref().map(|text| doc.grammar(&key.field("cc"), cc::read(text)));
-    let cc = cc.transpose()?;
+    let mut controller = |text: &str| match known.controllers.get(text) {
+        Some(spec) => Ok(spec.clone()),
+        None => {
+            let spec = doc.grammar(&key.field("cc"), cc::read(text))?;
+            known.controllers.insert(text.to_owned(), spec.clone());
+            Ok(spec)
+        }
+    };
+    let cc = table.cc.as_deref().map(&mut controller).transpose()?;
     // What every kernel has.
     let mut feedback = exec.is_some().then_some(Feedback::Rfc3168);
     match &cc {
@@ -170,7 +236,7 @@ fn flow(
         control_rtts: table.control_rtts,
         stop,
         bytes,
-        paths,
+        paths: paths.into(),
         spread,
         tos,
         hash_of: None,
@@ -251,13 +317,13 @@ fn hash_of(
     doc: &Doc,
     key: &Key,
     index: usize,
-    flows: &[FlowTable],
+    (flows, tables): (&[FlowTable], &BTreeMap<&str, usize>),
 ) -> Result<Option<usize>, ScenarioError> {
     let Some(name) = &flows[index].hash_of else { return Ok(None) };
     let key = key.field("hash_of");
-    let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
-    let lender = names.iter().position(|flow| flow == name);
-    let lender = lender.ok_or_else(|| doc.fail(&key, unknown("flow", name, &names)))?;
+    let names = || flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>();
+    let lender = tables.get(name.as_str()).copied();
+    let lender = lender.ok_or_else(|| doc.fail(&key, unknown("flow", name, &names())))?;
     let own = lender != index && flows[lender].hash_of.is_none();
     doc.check(own, &key, "expected another flow, which has a hash of its own")?;
     Ok(Some(lender))

@@ -1,6 +1,9 @@
 //! Settings that cannot act because another one switches them off: valid, and perhaps not meant.
 
+use std::collections::BTreeMap;
+
 use sojourn_cc::{self as cc, Feedback, Needs};
+use sojourn_core::Time;
 use sojourn_transport::app::App;
 use sojourn_transport::tcp::{Config, Era, Overlay};
 
@@ -79,8 +82,8 @@ fn rules(table: &Overlay, era: Era) -> impl Iterator<Item = (&'static str, &'sta
 
 /// One line for each setting that nothing in the scenario can feel.
 pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
-    let flows: Vec<_> =
-        file.flow.iter().map(|table| (table, made(&table.name, scenario))).collect();
+    let names: BTreeMap<_, _> = scenario.flows.iter().rev().map(|f| (f.name.as_str(), f)).collect();
+    let flows: Vec<_> = file.flow.iter().map(|table| (table, made(&table.name, &names))).collect();
     let connections: Vec<_> = flows
         .iter()
         .filter_map(|(table, flow)| Some((&table.tcp, connection(flow.as_ref()?)?)))
@@ -111,6 +114,19 @@ pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
         let silent = rules(&table.tcp, on.tcp.era).filter(|(_, rule)| !(rule.acts)(&on));
         found.extend(silent.map(|(field, rule)| line(doc, &key.field(field), rule.why)));
     }
+    let end = Time::ZERO + scenario.duration;
+    for group in &scenario.groups {
+        let members = &scenario.flows[group.members()];
+        let late = members.iter().filter(|flow| flow.start >= end).count();
+        if let (1.., Some(index)) = (late, file.flow.iter().position(|t| t.name == group.name)) {
+            let key = Key::entry("flow", index, &group.name).field("interarrival");
+            let (place, of) =
+                (place(&doc.file, doc.origin(&key.path()), &key.shown()), group.flows);
+            found.push(format!(
+                "{place}{late} of the {of} flows would start after the end of the run"
+            ));
+        }
+    }
     for (index, link) in scenario.links.iter().enumerate() {
         let key = Key::entry("link", index, &link.name);
         let own = file.link[index].reverse.as_ref().is_some_and(|way| way.qdisc.is_some());
@@ -128,12 +144,16 @@ fn is_resolved(table: &Overlay) -> bool {
 }
 
 /// The first flow of a table.
-fn made<'s>(name: &str, scenario: &'s Scenario) -> Option<&'s Flow> {
-    let is_part = |flow: &&Flow| {
-        flow.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-    };
-    let exact = scenario.flows.iter().find(|flow| flow.name == name);
-    exact.or_else(|| scenario.flows.iter().find(is_part))
+fn made<'s>(name: &str, names: &BTreeMap<&str, &'s Flow>) -> Option<&'s Flow> {
+    let is_part = |of: &&str| of.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
+    let exact = names.get(name).copied();
+    exact.or_else(|| {
+        names
+            .range(name..)
+            .take_while(|(of, _)| of.starts_with(name))
+            .find(|(of, _)| is_part(of))
+            .map(|(_, flow)| *flow)
+    })
 }
 
 fn connection(flow: &Flow) -> Option<Connection<'_>> {
@@ -145,5 +165,5 @@ fn connection(flow: &Flow) -> Option<Connection<'_>> {
 }
 
 fn line(doc: &Doc, key: &Key, why: &str) -> String {
-    format!("{}no effect here: {why}", place(&doc.file, doc.origin(key.path()), key.shown()))
+    format!("{}no effect here: {why}", place(&doc.file, doc.origin(&key.path()), &key.shown()))
 }

@@ -1,5 +1,7 @@
 //! The `[[link]]` tables: two directions each, with what they inherit.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use sojourn_core::grammar::split_name;
 use sojourn_core::{Dur, Rate};
 use sojourn_queue::aqm::Spec;
@@ -31,10 +33,12 @@ pub(crate) fn links(
     let message = "at least one [[link]] is needed";
     doc.check(!tables.is_empty(), &Key::top("link"), message)?;
     let is_graph = tables[0].from.is_some() || tables[0].to.is_some();
-    let (mut links, mut nodes) = (Vec::new(), Vec::new());
+    let (mut links, mut nodes) = (Vec::new(), Nodes::default());
+    let mut taken = BTreeSet::new();
     for (index, table) in tables.iter().enumerate() {
         let key = Key::entry("link", index, &table.name);
-        name(doc, &key, &table.name, tables[..index].iter().map(|l| l.name.as_str()))?;
+        name(doc, &key, &table.name, taken.get(table.name.as_str()).into_iter().copied())?;
+        taken.insert(table.name.as_str());
         let own = DirectionTable {
             rate: table.rate,
             shaper: table.shaper.clone(),
@@ -60,7 +64,14 @@ pub(crate) fn links(
         let ends = ends(doc, &key, table, is_graph, &mut nodes)?;
         links.push(Link { name: table.name.clone(), ends, forward, reverse });
     }
-    Ok((links, nodes))
+    Ok((links, nodes.names))
+}
+
+/// Names of nodes in order of appearance, and the place of each.
+#[derive(Default)]
+struct Nodes {
+    names: Vec<String>,
+    places: BTreeMap<String, usize>,
 }
 
 /// The nodes of a link, which are added to `nodes` if they are new.
@@ -69,7 +80,7 @@ fn ends(
     key: &Key,
     table: &LinkTable,
     is_graph: bool,
-    nodes: &mut Vec<String>,
+    nodes: &mut Nodes,
 ) -> Result<Option<[usize; 2]>, ScenarioError> {
     let (from, to) = match (&table.from, &table.to) {
         (None, None) if !is_graph => return Ok(None),
@@ -79,9 +90,10 @@ fn ends(
     doc.check(from != to, &key.field("to"), "expected another node than `from`")?;
     let mut place = |field, node: &String| {
         word(doc, &key.field(field), node)?;
-        Ok(nodes.iter().position(|known| known == node).unwrap_or_else(|| {
-            nodes.push(node.clone());
-            nodes.len() - 1
+        let new = nodes.names.len();
+        Ok(*nodes.places.entry(node.clone()).or_insert_with(|| {
+            nodes.names.push(node.clone());
+            new
         }))
     };
     Ok(Some([place("from", from)?, place("to", to)?]))

@@ -1,5 +1,7 @@
 //! Text to scenario: overrides, then validation; and the expansion of a sweep.
 
+use std::collections::BTreeSet;
+
 use crate::de::read;
 use crate::doc::{Doc, Node, Value};
 use crate::error::{ScenarioError, place};
@@ -48,10 +50,11 @@ pub fn load(
     // What does not act here may do so in other runs of the sweep.
     let is_one_run = axes.iter().all(|axis| sweep::steps(axis) == 1);
     let mut warnings = if is_one_run { idle(&doc, &file, &scenario) } else { vec![] };
-    warn(&doc, &doc.root, &mut String::new(), &mut warnings);
+    let mut clean = BTreeSet::new();
+    warn(&doc, &doc.root, &mut String::new(), &mut warnings, &mut clean);
     for (key, values) in axes.iter().flatten() {
         for value in values {
-            warn(&doc, value, &mut key.clone(), &mut warnings);
+            warn(&doc, value, &mut key.clone(), &mut warnings, &mut clean);
         }
     }
     Ok(Parsed { scenario, warnings, axes: axes.into_iter().map(Axis::of).collect() })
@@ -106,7 +109,8 @@ fn prepare(
     }
     format_number(&doc)?;
     quoted_names(&doc)?;
-    let is_swept = !read::<File>(&doc)?.sweep.is_empty();
+    let has_sweep = doc.root.entries().iter().any(|(key, _)| key == "sweep");
+    let is_swept = has_sweep && !read::<File>(&doc)?.sweep.is_empty();
     let swept = doc.take("sweep").filter(|_| is_swept);
     let axes = swept.map_or(Ok(vec![]), |node| sweep::axes(&doc, node, overrides))?;
     Ok((doc, axes))
@@ -160,14 +164,21 @@ fn quoted_names(doc: &Doc) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn warn(doc: &Doc, node: &Node, key: &mut String, warnings: &mut Vec<String>) {
-    let mut inside = |part: &str, node: &Node| {
+/// Warns about texts; those in `clean`, with the last parts of their keys, have nothing to be warned about.
+fn warn<'d>(
+    doc: &Doc,
+    node: &'d Node,
+    key: &mut String,
+    warnings: &mut Vec<String>,
+    clean: &mut BTreeSet<(String, &'d str)>,
+) {
+    let mut inside = |part: &str, node: &'d Node| {
         let length = key.len();
         if !key.is_empty() {
             key.push('.');
         }
         key.push_str(part);
-        warn(doc, node, key, warnings);
+        warn(doc, node, key, warnings, clean);
         key.truncate(length);
     };
     match &node.value {
@@ -184,9 +195,17 @@ fn warn(doc: &Doc, node: &Node, key: &mut String, warnings: &mut Vec<String>) {
             }
         }
         Value::Text(text) | Value::Raw(text) => {
+            let last = key.rsplitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+            if clean.contains(&(last.clone(), text.as_str())) {
+                return;
+            }
+            let before = warnings.len();
             let place = place(&doc.file, node.origin, key);
             let bare = bare_number_warnings(key, text);
             warnings.extend(byte_rate_warnings(text).chain(bare).map(|w| format!("{place}{w}")));
+            if warnings.len() == before {
+                clean.insert((last, text));
+            }
         }
         Value::Integer(_) | Value::Float(_) | Value::Bool(_) | Value::Datetime(_) => {}
     }

@@ -1,6 +1,7 @@
 //! Where flows and pings go: over links by name in a chain, between nodes in a graph.
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -26,12 +27,25 @@ pub(crate) struct Network<'n> {
     pub(crate) names: Vec<&'n str>,
     /// Of the nodes; empty for a chain.
     pub(crate) nodes: Vec<&'n str>,
+    places: BTreeMap<&'n str, usize>,
+    /// Of each node, the links that touch it, in file order, as they are crossed from there.
+    leaving: Vec<Vec<Hop>>,
+    /// The shortest paths that were looked for, by their ends.
+    shortest: RefCell<BTreeMap<[usize; 2], Vec<Hop>>>,
 }
 
 impl<'n> Network<'n> {
     pub(crate) fn new(links: &'n [Link], nodes: &'n [String]) -> Self {
-        let names = links.iter().map(|link| link.name.as_str()).collect();
-        Self { links, names, nodes: nodes.iter().map(String::as_str).collect() }
+        let names: Vec<_> = links.iter().map(|link| link.name.as_str()).collect();
+        let places = names.iter().copied().zip(0..).collect();
+        let mut leaving = vec![vec![]; nodes.len()];
+        for (link, Link { ends, .. }) in links.iter().enumerate() {
+            for (node, forward) in ends.iter().flatten().zip([true, false]) {
+                leaving[*node].push(Hop { link, forward });
+            }
+        }
+        let nodes = nodes.iter().map(String::as_str).collect();
+        Self { links, names, nodes, places, leaving, shortest: RefCell::default() }
     }
 
     /// The paths of the flow or ping `key`, and how its packets are spread over them, as its keys `from`
@@ -125,11 +139,14 @@ impl<'n> Network<'n> {
     /// The links of these names, at least one and each once.
     fn named(&self, doc: &Doc, key: &Key, names: &[String]) -> Result<Vec<usize>, ScenarioError> {
         doc.check(!names.is_empty(), key, "expected at least one link")?;
-        let mut indices = Vec::new();
+        let mut indices = Vec::with_capacity(names.len());
+        let mut before = BTreeSet::new();
         for name in names {
-            let index = self.names.iter().position(|link| link == name);
+            let index = self.places.get(name.as_str()).copied();
             let index = index.ok_or_else(|| doc.fail(key, unknown("link", name, &self.names)))?;
-            doc.check(!indices.contains(&index), key, &format!("link {name:?} is named twice"))?;
+            if !before.insert(index) {
+                return Err(doc.fail(key, format!("link {name:?} is named twice")));
+            }
             indices.push(index);
         }
         Ok(indices)
@@ -153,7 +170,7 @@ impl<'n> Network<'n> {
         let is_backward =
             next.is_some_and(|next| next.contains(&first[0]) && !next.contains(&first[1]));
         let mut at = start.unwrap_or_else(|| first[usize::from(is_backward)]);
-        let mut visited = vec![at];
+        let mut visited = BTreeSet::from([at]);
         let mut hops = Vec::new();
         for link in links {
             let place = ends(link).and_then(|ends| ends.iter().position(|end| *end == at));
@@ -165,9 +182,10 @@ impl<'n> Network<'n> {
             };
             hops.push(Hop { link, forward: place == 0 });
             at = self.far_end(hops[hops.len() - 1]);
-            let message = format!("it comes to node {:?} twice", self.nodes[at]);
-            doc.check(!visited.contains(&at), key, &message)?;
-            visited.push(at);
+            if !visited.insert(at) {
+                let message = format!("it comes to node {:?} twice", self.nodes[at]);
+                return Err(doc.fail(key, message));
+            }
         }
         Ok(hops)
     }
@@ -213,23 +231,27 @@ impl<'n> Network<'n> {
     ) -> Result<Vec<Hop>, ScenarioError> {
         let message = "expected another node than `from`";
         doc.check(from != to, &key.field("to"), message)?;
-        let mut reached = vec![from];
-        let mut queue = VecDeque::from([(from, vec![])]);
-        while let Some((node, path)) = queue.pop_front() {
-            if node == to {
-                return Ok(path);
-            }
-            for (link, Link { ends, .. }) in self.links.iter().enumerate() {
-                let place = ends.iter().flatten().position(|end| *end == node);
-                let Some(hop) = place.map(|place| Hop { link, forward: place == 0 }) else {
-                    continue;
-                };
-                let next = self.far_end(hop);
-                if !reached.contains(&next) {
-                    reached.push(next);
-                    queue.push_back((next, [&path[..], &[hop]].concat()));
+        if let Some(path) = self.shortest.borrow().get(&[from, to]) {
+            return Ok(path.clone());
+        }
+        // Per node: the hop by which it was reached first.
+        let mut by = vec![None; self.nodes.len()];
+        let mut queue = VecDeque::from([from]);
+        while let Some(node) = queue.pop_front().filter(|node| *node != to) {
+            for hop in &self.leaving[node] {
+                let next = self.far_end(*hop);
+                if next != from && by[next].is_none() {
+                    by[next] = Some(*hop);
+                    queue.push_back(next);
                 }
             }
+        }
+        let before = |hop: &Hop| by[self.far_end(hop.reversed())];
+        let mut path: Vec<Hop> = std::iter::successors(by[to], before).collect();
+        path.reverse();
+        if !path.is_empty() {
+            self.shortest.borrow_mut().insert([from, to], path.clone());
+            return Ok(path);
         }
         let [from, to] = [from, to].map(|node| self.nodes[node]);
         let message = format!("no links lead from node {from:?} to {to:?}");

@@ -1,5 +1,7 @@
 //! From the file as written to a scenario without invalid states.
 
+use std::collections::BTreeSet;
+
 use sojourn_core::{Dur, Time};
 
 use crate::captures::{Places, captures};
@@ -7,9 +9,11 @@ use crate::check::{Key, MAX_EVENTS, between, interval, name, start_stop};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
 use crate::file::{File, PingTable, ProtocolName};
-use crate::flows::flows;
+use crate::flows::{Made, flows};
+use crate::groups::FlowSeries;
 use crate::links::links;
 use crate::measure::measure;
+use crate::names::Names;
 use crate::noise::{NONE, Noise};
 use crate::paths::Network;
 use crate::scenario::{Ping, Scenario};
@@ -45,16 +49,19 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
     let (links, nodes) = links(doc, &file.link)?;
     let network = Network::new(&links, &nodes);
     tcp(doc, &top("tcp"), &[&file.tcp], None)?;
-    let (flows, mut pings) = flows(doc, file, &network, end)?;
+    let Made { flows, groups, mut pings } = flows(doc, file, &network, end)?;
+    let declared = file.flow.iter().map(|table| table.name.as_str());
+    let made = flows.iter().map(|flow| flow.name.as_str());
+    let mut taken: BTreeSet<_> = declared.chain(made).map(str::to_owned).collect();
+    taken.extend(pings.iter().map(|ping| ping.name.clone()));
     for (index, table) in file.ping.iter().enumerate() {
         let key = Key::entry("ping", index, &table.name);
-        let before = flows.iter().map(|f| f.name.as_str());
-        let before = before.chain(file.flow.iter().map(|f| f.name.as_str()));
-        let before = before.chain(pings.iter().map(|p| p.name.as_str()));
-        name(doc, &key, &table.name, before)?;
+        name(doc, &key, &table.name, taken.get(&table.name).into_iter().map(String::as_str))?;
+        taken.insert(table.name.clone());
         pings.push(ping(doc, &key, table, &network, duration)?);
     }
-    let tunnels = tunnels(doc, &file.tunnel, &network, &flows, &pings)?;
+    let names = Names::new(&flows, &groups, &pings);
+    let tunnels = tunnels(doc, &file.tunnel, &network, &flows, &pings, &names)?;
     let (main, windows) = measure(doc, file, end)?;
     let mut scenario = Scenario {
         name: file.name.clone(),
@@ -62,6 +69,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         duration,
         seed: file.seed,
         step,
+        series: file.series.unwrap_or_else(|| FlowSeries::of(flows.len())),
         queue_age,
         noise,
         measure: main,
@@ -71,12 +79,15 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         nodes,
         links,
         flows,
+        groups,
         pings,
         tunnels,
         captures: Vec::new(),
     };
-    let Scenario { links, flows, pings, nodes, .. } = &scenario;
-    let places = Places { links, flows, pings, nodes, hosts: &scenario.hosts() };
+    let Scenario { links, flows, groups, pings, nodes, .. } = &scenario;
+    let names = Names::new(flows, groups, pings);
+    let places =
+        Places { links, names, count: flows.len() + pings.len(), nodes, hosts: &scenario.hosts() };
     scenario.captures = captures(doc, &file.capture, &places, end)?;
     Ok(scenario)
 }
@@ -100,7 +111,7 @@ fn ping(
         interval: table.interval,
         start,
         stop,
-        paths,
+        paths: paths.into(),
         spread,
         tos: table.tos.0,
         size: table.size,

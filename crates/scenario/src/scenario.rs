@@ -1,6 +1,8 @@
 //! A validated scenario. After parsing there is no invalid state left for an engine to check:
 //! names are resolved to indices, every algorithm text has been built once, times are in order.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_cc::{self as cc, Feedback};
@@ -15,6 +17,7 @@ use sojourn_transport::tcp;
 
 use crate::captures::Capture;
 use crate::exec::Exec;
+use crate::groups::{FlowSeries, Group};
 use crate::noise::Noise;
 
 /// One run, completely described.
@@ -30,6 +33,8 @@ pub struct Scenario {
     pub seed: u64,
     /// Interval of the sampled series.
     pub step: Dur,
+    /// What is recorded of flows.
+    pub series: FlowSeries,
     /// How long the queues have been there, without traffic, when the scenario starts.
     pub queue_age: Dur,
     /// What hosts do to timing; none: they take no time.
@@ -42,8 +47,10 @@ pub struct Scenario {
     pub nodes: Vec<String>,
     /// Links in file order: in a chain, that of the paths.
     pub links: Vec<Link>,
-    /// Flows in file order.
+    /// Flows in file order; those of groups one after the other.
     pub flows: Vec<Flow>,
+    /// Groups of flows in file order.
+    pub groups: Vec<Group>,
     /// Pings in file order.
     pub pings: Vec<Ping>,
     /// Tunnels in file order.
@@ -68,13 +75,9 @@ impl Scenario {
     pub fn hosts(&self) -> Vec<usize> {
         let flows = self.flows.iter().map(Flow::path);
         let paths = flows.chain(self.pings.iter().map(|ping| &ping.paths[0]));
-        let mut hosts = Vec::new();
-        for node in paths.filter_map(|path| self.ends(path)).flatten() {
-            if !hosts.contains(&node) {
-                hosts.push(node);
-            }
-        }
-        hosts
+        let mut is_host = vec![false; self.nodes.len()];
+        let is_new = |node: &usize| !std::mem::replace(&mut is_host[*node], true);
+        paths.filter_map(|path| self.ends(path)).flatten().filter(is_new).collect()
     }
 
     /// The window of the summary, then those with a name.
@@ -258,8 +261,8 @@ pub struct Flow {
     pub stop: Option<Time>,
     /// Bytes to send; `None` is unlimited.
     pub bytes: Option<u64>,
-    /// Paths that it may take, at least one; all between the same two nodes.
-    pub paths: Vec<Path>,
+    /// Paths that it may take, at least one; all between the same two nodes. The flows of a group share them.
+    pub paths: Arc<[Path]>,
     /// How its packets are spread over them.
     pub spread: Spread,
     /// DSCP in the TOS byte; of TCP the ECN bits are zero.
@@ -311,7 +314,7 @@ pub struct Ping {
     /// No request after this; `None` at the end of the run.
     pub stop: Option<Time>,
     /// Paths that it may take, at least one; all between the same two nodes.
-    pub paths: Vec<Path>,
+    pub paths: Arc<[Path]>,
     /// How its packets are spread over them.
     pub spread: Spread,
     /// TOS byte of request and reply, ECN bits included.
@@ -327,9 +330,9 @@ pub struct Tunnel {
     pub name: String,
     /// Links between its ends.
     pub links: Vec<Hop>,
-    /// Flows inside it, as indices into [`Scenario::flows`].
+    /// Flows inside it, as indices into [`Scenario::flows`], in ascending order.
     pub flows: Vec<usize>,
-    /// Pings inside it, as indices into [`Scenario::pings`].
+    /// Pings inside it, as indices into [`Scenario::pings`], in ascending order.
     pub pings: Vec<usize>,
     /// Bytes of the outer headers.
     pub overhead: u32,

@@ -8,8 +8,9 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Bare, bare_numbers};
+use sojourn_core::spec::Family as _;
 use sojourn_core::{Quantity as _, Rate};
-use sojourn_queue::{aqm, qdiscs};
+use sojourn_queue::aqm;
 use sojourn_transport::app;
 
 /// A rate, or `none` for infinitely fast.
@@ -156,14 +157,18 @@ pub(crate) fn byte_rate_warnings(text: &str) -> impl Iterator<Item = String> {
 /// Warnings about times and rates without a unit in the parameters of an algorithm, if the value with
 /// this dotted name is one.
 pub(crate) fn bare_number_warnings(key: &str, text: &str) -> Vec<String> {
-    let queues = |name: &str| qdiscs::entry(name).ok().map(aqm::Entry::table);
+    let queues = |name: &str| <dyn aqm::Discipline>::lines().find(name).map(aqm::Entry::table);
     let mut parts = key.rsplit('.');
     let (last, before) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     let found = match last {
         "qdisc" | "shaper" => bare_numbers(text, &queues),
         "stab" => bare_numbers(&format!("stab {text}"), &queues),
-        "cc" => bare_numbers(text, &|name| cc::entry(name).ok().map(cc::Entry::table)),
-        "app" => bare_numbers(text, &|name| app::entry(name).ok().map(app::Entry::table)),
+        "cc" => bare_numbers(text, &|name| {
+            <dyn cc::Algorithm>::lines().find(name).map(cc::Entry::table)
+        }),
+        "app" => bare_numbers(text, &|name| {
+            <dyn app::Application>::lines().find(name).map(app::Entry::table)
+        }),
         _ if before == "ingress" || last.starts_with("ingress") => bare_numbers(text, &queues),
         _ => vec![],
     };

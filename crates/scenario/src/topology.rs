@@ -104,8 +104,11 @@ impl Topology {
             }
         }
         let network = Network { scenario, spans, ends };
+        let inside = |list: fn(&Tunnel) -> &[usize], n: usize| {
+            move |tunnel: &Tunnel| list(tunnel).binary_search(&n).is_ok()
+        };
         let flows = scenario.flows.iter().enumerate().map(|(n, flow)| {
-            let mut routes = network.routes(&flow.paths, |tunnel| tunnel.flows.contains(&n));
+            let mut routes = network.routes(&flow.paths, inside(|tunnel| &tunnel.flows, n));
             if flow.opens_far {
                 routes.iter_mut().for_each(Route::reverse);
             }
@@ -113,7 +116,7 @@ impl Topology {
             network.taken(routes, flow.spread, hash)
         });
         let pings = scenario.pings.iter().enumerate().map(|(n, ping)| {
-            let routes = network.routes(&ping.paths, |tunnel| tunnel.pings.contains(&n));
+            let routes = network.routes(&ping.paths, inside(|tunnel| &tunnel.pings, n));
             network.taken(routes, ping.spread, &ping.name)
         });
         Self { flows: flows.collect(), pings: pings.collect(), ports }

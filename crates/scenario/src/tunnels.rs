@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::check::{Key, between, name};
 use crate::doc::Doc;
-use crate::error::{ScenarioError, unknown};
+use crate::error::ScenarioError;
 use crate::file::TunnelTable;
+use crate::names::Names;
 use crate::paths::Network;
 use crate::scenario::{Flow, Hop, Path, Ping, Tunnel};
 
@@ -21,6 +22,7 @@ pub(crate) fn tunnels(
     network: &Network<'_>,
     flows: &[Flow],
     pings: &[Ping],
+    names: &Names<'_>,
 ) -> Result<Vec<Tunnel>, ScenarioError> {
     let paths: Vec<(&str, &[Path])> = (flows.iter().map(|f| (f.name.as_str(), &f.paths[..])))
         .chain(pings.iter().map(|p| (p.name.as_str(), &p.paths[..])))
@@ -37,7 +39,7 @@ pub(crate) fn tunnels(
             between(doc, &key, "replay_window", u64::from(window), 1, MAX_REPLAY_WINDOW)?;
         }
         let run = network.walk(doc, &key.field("links"), &table.links, None)?;
-        let members = members(doc, &key, table, &run, &paths)?;
+        let members = members(doc, &key, table, &run, (&paths, names))?;
         for member in &members {
             let (flow, paths) = paths[*member];
             let is_apart =
@@ -81,7 +83,7 @@ fn members(
     key: &Key,
     table: &TunnelTable,
     run: &[Hop],
-    paths: &[(&str, &[Path])],
+    (paths, names): (&[(&str, &[Path])], &Names<'_>),
 ) -> Result<Vec<usize>, ScenarioError> {
     let Some(named) = &table.flows else {
         let crosses = |path: &Path| run.iter().all(|hop| path.links().any(|link| link == hop.link));
@@ -91,18 +93,7 @@ fn members(
         doc.check(!all.is_empty(), &key.field("links"), message)?;
         return Ok(all);
     };
-    let key = key.field("flows");
-    doc.check(!named.is_empty(), &key, "expected at least one flow or ping")?;
-    let names: Vec<&str> = paths.iter().map(|(name, _)| *name).collect();
-    let mut members = Vec::new();
-    for name in named {
-        let place = names.iter().position(|known| known == name);
-        let place = place.ok_or_else(|| doc.fail(&key, unknown("flow or ping", name, &names)))?;
-        doc.check(!members.contains(&place), &key, &format!("{name:?} is named twice"))?;
-        members.push(place);
-    }
-    members.sort_unstable();
-    Ok(members)
+    names.members(doc, &key.field("flows"), named)
 }
 
 /// Where `path` crosses `run`, and whether in its direction.

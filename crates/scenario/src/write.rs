@@ -12,6 +12,7 @@ use crate::file::{
     DirectionName, DirectionTable, File, FlowTable, HostsTable, LinkTable, MeasureTable, PingTable,
     ProtocolName, ScheduleTable, TunnelTable, WindowTable,
 };
+use crate::groups::{FlowSeries, Group, MOST_WITH_SERIES};
 use crate::load::FORMAT;
 use crate::paths::PathTable;
 use crate::scenario::{Change, Direction, Edit, Flow, Link, Measure, Path, Scenario, Tunnel};
@@ -74,14 +75,15 @@ fn file(scenario: &Scenario, style: Style) -> File {
     };
     let weights =
         |paths: &[Path]| (paths.len() > 1).then(|| paths.iter().map(|path| path.weight).collect());
-    let flow = |flow: &Flow| FlowTable {
-        name: flow.name.clone(),
+    let flow = |(flow, group): (&Flow, Option<&Group>)| FlowTable {
+        name: group.map_or(&flow.name, |group| &group.name).clone(),
         cc: flow.cc.as_ref().map(|cc| style.text(cc)),
         app: style.text(&flow.app),
         direction: if flow.up { DirectionName::Up } else { DirectionName::Down },
-        flows: None,
-        start: since_start(flow.start),
+        flows: group.map(|group| group.flows as u32),
+        start: since_start(group.map_or(flow.start, |group| group.start)),
         start_jitter: flow.start_jitter,
+        interarrival: group.and_then(|group| group.interarrival),
         control_rtts: flow.control_rtts,
         stop: flow.stop.map(since_start),
         bytes: flow.bytes.map(Bytes),
@@ -93,7 +95,7 @@ fn file(scenario: &Scenario, style: Style) -> File {
         stack: flow.stack,
         exec: flow.exec.as_ref().map(Into::into),
         tos: Tos(flow.tos),
-        hash_of: flow.hash_of.map(|other| scenario.flows[other].name.clone()),
+        hash_of: flow.hash_of.map(|other| scenario.declared(other).to_owned()),
         tcp: if Some(&flow.tcp) == common { Overlay::default() } else { (&flow.tcp).into() },
     };
     File {
@@ -103,6 +105,9 @@ fn file(scenario: &Scenario, style: Style) -> File {
         duration: scenario.duration,
         seed: scenario.seed,
         step: scenario.step,
+        // What all versions do with few flows is not written.
+        series: (scenario.series != FlowSeries::Flows || scenario.flows.len() > MOST_WITH_SERIES)
+            .then_some(scenario.series),
         queue_age: scenario.queue_age,
         measure: MeasureTable {
             from: Some(since_start(scenario.measure.from)),
@@ -112,7 +117,7 @@ fn file(scenario: &Scenario, style: Style) -> File {
         hosts: HostsTable { noise: scenario.noise.map(|noise| noise.to_string()) },
         tcp: common.map(Overlay::from).unwrap_or_default(),
         link: scenario.links.iter().map(|l| link(l, &scenario.nodes, style)).collect(),
-        flow: scenario.flows.iter().map(flow).collect(),
+        flow: declarations(scenario).map(flow).collect(),
         ping: scenario
             .pings
             .iter()
@@ -138,6 +143,21 @@ fn file(scenario: &Scenario, style: Style) -> File {
     }
 }
 
+/// The first flow of each group, and every other flow.
+fn declarations(scenario: &Scenario) -> impl Iterator<Item = (&Flow, Option<&Group>)> {
+    let groups = &scenario.groups;
+    let mut ahead = groups.iter().peekable();
+    let mut inside = 0..0;
+    scenario.flows.iter().enumerate().filter_map(move |(n, flow)| {
+        let group = ahead.next_if(|group| group.first == n);
+        let is_said = inside.contains(&n);
+        if let Some(group) = group {
+            inside = group.members();
+        }
+        (!is_said).then_some((flow, group))
+    })
+}
+
 fn since_start(time: Time) -> Dur {
     time.since(Time::ZERO)
 }
@@ -149,12 +169,12 @@ fn window((name, measure): &(String, Measure)) -> (String, WindowTable) {
 }
 
 fn tunnel(tunnel: &Tunnel, scenario: &Scenario) -> TunnelTable {
-    let flows = tunnel.flows.iter().map(|flow| &scenario.flows[*flow].name);
-    let pings = tunnel.pings.iter().map(|ping| &scenario.pings[*ping].name);
+    let pings = tunnel.pings.iter().map(|ping| scenario.pings[*ping].name.clone());
+    let flows = scenario.names_of(&tunnel.flows).into_iter().chain(pings);
     TunnelTable {
         name: tunnel.name.clone(),
         links: tunnel.links.iter().map(|hop| scenario.links[hop.link].name.clone()).collect(),
-        flows: Some(flows.chain(pings).cloned().collect()),
+        flows: Some(flows.collect()),
         overhead: tunnel.overhead,
         ecn: tunnel.ecn,
         dscp: tunnel.dscp,

@@ -262,10 +262,13 @@ pub fn hosts(scenario: &Scenario) -> Vec<(u16, u16)> {
     let hosts = scenario.hosts();
     let flows = scenario.flows.iter().map(|flow| (flow.path(), flow.opens_far));
     let paths = flows.chain(scenario.pings.iter().map(|ping| (&ping.paths[0], false)));
-    let of_node = |node| hosts.iter().position(|host| *host == node).expect("an end of a path");
+    let mut numbers = vec![0; scenario.nodes.len()];
+    for (number, node) in hosts.iter().enumerate() {
+        numbers[*node] = number as u16;
+    }
     let pair = |(path, opens_far)| {
         let [near, far] = match scenario.ends(path) {
-            Some(nodes) => nodes.map(|node| of_node(node) as u16),
+            Some(nodes) => nodes.map(|node| numbers[node]),
             None => [0, 1],
         };
         let (opener, peer) = if opens_far { (far, near) } else { (near, far) };

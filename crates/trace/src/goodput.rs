@@ -5,25 +5,40 @@ use sojourn_core::{Dur, Time};
 use crate::metrics::Statistics;
 use crate::record::Column;
 use crate::rfc5166::Bins;
+use crate::running::Running;
 
 /// Width of the bins in which rates are compared.
-const BIN: Dur = Dur::from_millis(1000);
+pub(crate) const BIN: Dur = Dur::from_millis(1000);
 /// Least width of the bins of a rate over time: that of netperf's interim results.
 const SHORT: Dur = Dur::from_millis(100);
 
 /// Bytes that a flow has delivered, as they were sampled.
 #[derive(Clone, Copy, Debug)]
-pub struct Goodput<'c>(Option<&'c Column>);
+pub struct Goodput<'c>(Source<'c>);
+
+#[derive(Clone, Copy, Debug)]
+enum Source<'c> {
+    /// Every sample, if there are any.
+    Column(Option<&'c Column>),
+    /// What was made of each as it passed.
+    Running(&'c Running),
+}
+
+impl<'c> From<&'c Running> for Goodput<'c> {
+    fn from(running: &'c Running) -> Self {
+        Self(Source::Running(running))
+    }
+}
 
 impl<'c> Goodput<'c> {
     /// From the columns of a flow's group.
     pub fn of(columns: &'c [Column]) -> Self {
-        Self(columns.iter().find(|c| c.name.ends_with(".goodput_bytes")))
+        Self(Source::Column(columns.iter().find(|c| c.name.ends_with(".goodput_bytes"))))
     }
 
     /// Bytes delivered until `time`, to the sample before it.
     fn bytes(self, time: Time) -> f64 {
-        let Some(bytes) = self.0 else { return 0.0 };
+        let Source::Column(Some(bytes)) = self.0 else { return 0.0 };
         let after = bytes.t.partition_point(|t| *t <= time.as_secs_f64() + 1e-9);
         if after == 0 { 0.0 } else { bytes.v[after - 1] }
     }
@@ -49,9 +64,17 @@ impl<'c> Goodput<'c> {
     pub fn over_time(self, from: Time, to: Time, step: Dur) -> Option<Statistics> {
         Statistics::of(self.bins(short_bin(step), from, to))
     }
+
+    /// Mbit/s in bins of a second.
+    fn seconds(self, from: Time, to: Time) -> Vec<f64> {
+        match self.0 {
+            Source::Running(running) => running.seconds(from, to),
+            Source::Column(_) => self.bins(BIN, from, to).collect(),
+        }
+    }
 }
 
-fn short_bin(step: Dur) -> Dur {
+pub(crate) fn short_bin(step: Dur) -> Dur {
     step * SHORT.0.div_ceil(step.0)
 }
 
@@ -69,12 +92,14 @@ pub struct Share<'c> {
 }
 
 impl Bins {
-    /// The bins of flows, in the order of the summary, within a window and up to the `end` of the run.
+    /// The bins of flows, in the order of the summary, within a window and up to the `end` of the run. Those
+    /// of all together lack the flows whose samples are not kept.
     pub fn of(flows: &[Share<'_>], (from, to): (Time, Time), end: Time, step: Dur) -> Self {
         let to = to.min(end);
-        let windowed = flows.iter().map(|f| f.goodput.bins(BIN, from, to).collect()).collect();
+        let windowed = flows.iter().map(|f| f.goodput.seconds(from, to)).collect();
         let mut together: Vec<f64> = Vec::new();
-        for flow in flows {
+        let kept = flows.iter().filter(|f| matches!(f.goodput.0, Source::Column(_)));
+        for flow in kept {
             let rates = flow.goodput.bins(short_bin(step), from, to);
             if together.is_empty() {
                 together.extend(rates);
@@ -88,7 +113,7 @@ impl Bins {
         let from = compared.iter().map(|n| of(n).start).max().unwrap_or(end);
         let to = compared.iter().filter_map(|n| of(n).stop).min().unwrap_or(end).min(end);
         let rates: Vec<Vec<f64>> =
-            compared.iter().map(|n| of(n).goodput.bins(BIN, from, to).collect()).collect();
+            compared.iter().map(|n| of(n).goodput.seconds(from, to)).collect();
         let length = rates.first().map_or(0, Vec::len);
         let since_last_start =
             (0..length).map(|bin| rates.iter().map(|r| r[bin]).collect()).collect();

@@ -114,13 +114,17 @@ impl Counted<'_> {
 /// Low bits of a delay that a bucket distinguishes: 2^-10 of it.
 const FINE_BITS: u32 = 10;
 const BUCKETS: usize = buckets(FINE_BITS);
+/// Buckets of a row: delays of one stream fall into few of these, and those alone take memory.
+const ROW: usize = 128;
 
 /// Delays of individual packets: exact count, mean and maximum, percentiles with a relative
 /// resolution of 0.1 %.
 #[derive(Clone, Debug)]
 pub struct DelayHistogram {
+    /// Number of each row, from 1 on; 0 if it is empty. Nothing before the first packet.
+    places: Vec<u16>,
     /// Packets per bucket.
-    counts: Vec<u32>,
+    rows: Vec<[u32; ROW]>,
     packets: u64,
     total: u128,
     min: Dur,
@@ -150,8 +154,8 @@ pub struct DelayStatistics {
 
 impl Default for DelayHistogram {
     fn default() -> Self {
-        let counts = vec![0; BUCKETS];
-        Self { counts, packets: 0, total: 0, min: Dur(u64::MAX), max: Dur::ZERO }
+        let (places, rows) = (Vec::new(), Vec::new());
+        Self { places, rows, packets: 0, total: 0, min: Dur(u64::MAX), max: Dur::ZERO }
     }
 }
 
@@ -159,11 +163,37 @@ impl DelayHistogram {
     /// Counts one packet.
     #[inline]
     pub fn record(&mut self, delay: Dur) {
-        self.counts[bucket(FINE_BITS, delay)] += 1;
+        let bucket = bucket(FINE_BITS, delay);
+        let row = self.row(bucket / ROW);
+        self.rows[row][bucket % ROW] += 1;
         self.packets += 1;
         self.total += u128::from(delay.0);
         self.min = self.min.min(delay);
         self.max = self.max.max(delay);
+    }
+
+    /// The place of a row, which is added if it is not there.
+    #[inline]
+    fn row(&mut self, row: usize) -> usize {
+        match self.places.get(row) {
+            Some(&place) if place > 0 => usize::from(place) - 1,
+            _ => self.add_row(row),
+        }
+    }
+
+    #[cold]
+    fn add_row(&mut self, row: usize) -> usize {
+        self.places.resize(BUCKETS / ROW, 0);
+        self.rows.push([0; ROW]);
+        self.places[row] = self.rows.len() as u16;
+        self.rows.len() - 1
+    }
+
+    /// Packets per bucket, of all buckets.
+    fn counts(&self) -> Vec<u32> {
+        let row =
+            |place: &u16| usize::from(*place).checked_sub(1).map_or([0; ROW], |at| self.rows[at]);
+        self.places.iter().flat_map(row).collect()
     }
 
     /// Packets.
@@ -174,7 +204,7 @@ impl DelayHistogram {
     /// The delay that this share of the packets, 0 to 1, does not exceed: at most 0.1 % above the
     /// exact one. `None` without packets.
     pub fn quantile(&self, share: f64) -> Option<Dur> {
-        (self.packets > 0).then(|| self.counted().quantile(share))
+        (self.packets > 0).then(|| self.counted(&self.counts()).quantile(share))
     }
 
     /// The longest delay, `None` without packets.
@@ -192,8 +222,8 @@ impl DelayHistogram {
         if self.max <= limit {
             return 0;
         }
-        let within: u64 =
-            self.counts[..=bucket(FINE_BITS, limit)].iter().map(|n| u64::from(*n)).sum();
+        let counts = self.counts();
+        let within: u64 = counts[..=bucket(FINE_BITS, limit)].iter().map(|n| u64::from(*n)).sum();
         self.packets - within
     }
 
@@ -202,9 +232,12 @@ impl DelayHistogram {
         if other.packets == 0 {
             return;
         }
-        // A run of weeks may fill a bucket.
-        for (sum, n) in self.counts.iter_mut().zip(&other.counts) {
-            *sum = sum.saturating_add(*n);
+        for (row, place) in other.places.iter().enumerate().filter(|(_, place)| **place > 0) {
+            let own = self.row(row);
+            // A run of weeks may fill a bucket.
+            for (sum, n) in self.rows[own].iter_mut().zip(&other.rows[usize::from(*place) - 1]) {
+                *sum = sum.saturating_add(*n);
+            }
         }
         self.packets += other.packets;
         self.total += other.total;
@@ -215,7 +248,7 @@ impl DelayHistogram {
     /// Forgets everything.
     pub fn clear(&mut self) {
         if self.packets > 0 {
-            self.counts.fill(0);
+            self.rows.iter_mut().for_each(|row| row.fill(0));
             (self.packets, self.total) = (0, 0);
             (self.min, self.max) = (Dur(u64::MAX), Dur::ZERO);
         }
@@ -223,11 +256,11 @@ impl DelayHistogram {
 
     /// The statistics, `None` without packets.
     pub fn statistics(&self) -> Option<DelayStatistics> {
-        self.counted().statistics()
+        self.counted(&self.counts()).statistics()
     }
 
-    fn counted(&self) -> Counted<'_> {
-        let Self { counts, packets, total, max, .. } = self;
+    fn counted<'c>(&self, counts: &'c [u32]) -> Counted<'c> {
+        let Self { packets, total, max, .. } = self;
         let (packets, total, max) = (*packets, *total, *max);
         Counted { fine: FINE_BITS, counts, packets, total, max }
     }

@@ -1,5 +1,5 @@
-//! Time in a queue: of all packets, of each flow, and of the L and the C queue of a dual queue. All
-//! histograms are there from the start; a packet costs two increments.
+//! Time in a queue: of all packets, of each flow, and of the L and the C queue of a dual queue. A packet costs
+//! two increments.
 
 use serde::{Deserialize, Serialize};
 use sojourn_core::packet::Side;
@@ -11,78 +11,129 @@ use crate::metrics::{Counted, DelayHistogram, DelayStatistics, bucket, buckets};
 const FINE_BITS: u32 = 6;
 const BUCKETS: usize = buckets(FINE_BITS);
 
-/// Delays of each flow. The buckets of all flows are one block, of which pages become resident as
-/// delays fall into them.
+/// Buckets of a row, whose delays differ by a factor of two at most.
+const ROW: usize = 1 << FINE_BITS;
+const ROWS: usize = BUCKETS / ROW;
+/// A flow that has had no packets.
+const UNSEEN: u32 = u32::MAX;
+
+/// Delays of each flow. Most ports see few of the flows, and most flows delays of a few sizes: a flow's place
+/// and its rows are made when the first packet falls into them.
 #[derive(Clone, Debug)]
 struct FlowDelays {
-    counts: Vec<u32>,
-    sums: Vec<Sum>,
+    /// Per flow that was seen, and those of lower numbers: where it is in `flows`.
+    places: Vec<u32>,
+    flows: Vec<Flow>,
+    /// The first stands for those that are not there.
+    rows: Vec<[u32; ROW]>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+#[derive(Clone, Debug)]
+struct Flow {
     packets: u64,
     ns: u64,
     max: Dur,
+    /// Where its rows are.
+    rows: [u32; ROWS],
+}
+
+impl Flow {
+    /// One without packets.
+    fn of(rows: [u32; ROWS]) -> Self {
+        Self { packets: 0, ns: 0, max: Dur::ZERO, rows }
+    }
+}
+
+impl Default for FlowDelays {
+    fn default() -> Self {
+        Self { places: Vec::new(), flows: Vec::new(), rows: vec![[0; ROW]] }
+    }
 }
 
 impl FlowDelays {
-    fn new(flows: usize) -> Self {
-        Self { counts: vec![0; flows * BUCKETS], sums: vec![Sum::default(); flows] }
-    }
-
     #[inline]
     fn record(&mut self, flow: usize, delay: Dur) {
-        let sum = &mut self.sums[flow];
-        sum.packets += 1;
-        sum.ns += delay.0;
-        sum.max = sum.max.max(delay);
-        self.counts[flow * BUCKETS + bucket(FINE_BITS, delay)] += 1;
+        let place = match self.places.get(flow) {
+            Some(&place) if place != UNSEEN => place as usize,
+            _ => self.meet(flow),
+        };
+        let flow = &mut self.flows[place];
+        flow.packets += 1;
+        flow.ns += delay.0;
+        flow.max = flow.max.max(delay);
+        let bucket = bucket(FINE_BITS, delay);
+        let row = flow.rows[bucket / ROW] as usize;
+        let row = if row > 0 { row } else { self.add_row(place, bucket / ROW) };
+        self.rows[row][bucket % ROW] += 1;
     }
 
-    /// Flows with packets, and their buckets.
-    fn seen(&self) -> impl Iterator<Item = (usize, &Sum, &[u32])> {
-        let buckets = self.counts.chunks_exact(BUCKETS);
-        self.sums
-            .iter()
-            .zip(buckets)
-            .enumerate()
-            .filter(|(_, (sum, _))| sum.packets > 0)
-            .map(|(flow, (sum, counts))| (flow, sum, counts))
+    /// The place of a flow that may be new.
+    #[cold]
+    fn meet(&mut self, flow: usize) -> usize {
+        if flow >= self.places.len() {
+            self.places.resize(flow + 1, UNSEEN);
+        }
+        if self.places[flow] == UNSEEN {
+            self.places[flow] = self.flows.len() as u32;
+            self.flows.push(Flow::of([0; ROWS]));
+        }
+        self.places[flow] as usize
+    }
+
+    #[cold]
+    fn add_row(&mut self, place: usize, row: usize) -> usize {
+        self.flows[place].rows[row] = self.rows.len() as u32;
+        self.rows.push([0; ROW]);
+        self.rows.len() - 1
+    }
+
+    /// Flows with packets, in the order of their numbers.
+    fn seen(&self) -> impl Iterator<Item = (usize, &Flow)> {
+        let places = self.places.iter().enumerate().filter(|(_, place)| **place != UNSEEN);
+        let flows = places.map(|(number, place)| (number, &self.flows[*place as usize]));
+        flows.filter(|(_, flow)| flow.packets > 0)
     }
 
     fn add(&mut self, other: &Self) {
-        for (flow, more, counts) in other.seen() {
-            let sum = &mut self.sums[flow];
-            sum.packets += more.packets;
-            sum.ns += more.ns;
-            sum.max = sum.max.max(more.max);
-            let own = &mut self.counts[flow * BUCKETS..][..BUCKETS];
-            // A run of weeks may fill a bucket.
-            own.iter_mut().zip(counts).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+        for (number, more) in other.seen() {
+            let place = self.meet(number);
+            for (row, from) in more.rows.iter().enumerate().filter(|(_, from)| **from > 0) {
+                let own = match self.flows[place].rows[row] {
+                    0 => self.add_row(place, row),
+                    own => own as usize,
+                };
+                // A run of weeks may fill a bucket.
+                let pairs = self.rows[own].iter_mut().zip(&other.rows[*from as usize]);
+                pairs.for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+            }
+            let flow = &mut self.flows[place];
+            flow.packets += more.packets;
+            flow.ns += more.ns;
+            flow.max = flow.max.max(more.max);
         }
     }
 
     fn clear(&mut self) {
-        for (sum, counts) in self.sums.iter_mut().zip(self.counts.chunks_exact_mut(BUCKETS)) {
-            if sum.packets > 0 {
-                counts.fill(0);
-                *sum = Sum::default();
-            }
+        for flow in self.flows.iter_mut().filter(|flow| flow.packets > 0) {
+            let rows = flow.rows.iter().filter(|row| **row > 0);
+            rows.for_each(|row| self.rows[*row as usize].fill(0));
+            *flow = Flow::of(flow.rows);
         }
     }
 
     fn statistics(&self) -> impl Iterator<Item = (usize, DelayStatistics)> {
-        self.seen().filter_map(|(flow, sum, counts)| {
-            let (packets, total, max) = (sum.packets, u128::from(sum.ns), sum.max);
-            let counted = Counted { fine: FINE_BITS, counts, packets, total, max };
-            Some((flow, counted.statistics()?))
+        self.seen().filter_map(|(number, flow)| {
+            let rows = flow.rows.iter().map(|row| &self.rows[*row as usize]);
+            let counts: Vec<u32> = rows.flatten().copied().collect();
+            let (packets, total, max) = (flow.packets, u128::from(flow.ns), flow.max);
+            let counted = Counted { fine: FINE_BITS, counts: &counts, packets, total, max };
+            Some((number, counted.statistics()?))
         })
     }
 }
 
 /// What left a queue during some time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Sojourn {
     /// By [`Side`].
     sides: [DelayHistogram; 3],
@@ -100,11 +151,6 @@ pub struct Named {
 }
 
 impl Sojourn {
-    /// Nothing yet, of this many flows and pings.
-    pub fn new(flows: usize) -> Self {
-        Self { sides: Default::default(), flows: FlowDelays::new(flows), bytes: 0 }
-    }
-
     /// A packet leaves.
     #[inline]
     pub fn record(&mut self, flow: FlowId, side: Side, bytes: u32, delay: Dur) {

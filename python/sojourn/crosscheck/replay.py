@@ -11,6 +11,7 @@ from sojourn import engines, metrics
 from sojourn.captures.flow import AE, CWR, ECE, FIN, RST, SYN, WAYS, Packets, Way
 from sojourn.captures.read import read
 from sojourn.crosscheck.campaign import CampaignError
+from sojourn.groups import written_out
 from sojourn.plot import figure, save, styled
 from sojourn.run import Job, execute
 from sojourn.scenario import Scenario
@@ -113,7 +114,7 @@ def replay(job: Job, out: Path) -> Replay:
 
     Raises `CampaignError` if an engine cannot.
     """
-    names = [str(flow["name"]) for flow in job.scenario.brief().get("flow", [])]
+    names = [str(flow["name"]) for flow in written_out(job.scenario.brief().get("flow"))]
     captured = _captured(job, names)
     runs = [_run(captured, out / "replay" / name, name) for name in ("sim", "linux")]
     found = [one for name in names for one in _of_flow(name, *runs)]

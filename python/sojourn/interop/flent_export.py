@@ -19,7 +19,7 @@ import numpy as np
 
 from sojourn import metrics
 from sojourn.files import write_whole
-from sojourn.groups import groups
+from sojourn.groups import groups, written_out
 from sojourn.interop import flent_host
 from sojourn.interop.flent import SS_SERIES, FlentError, stem_of
 from sojourn.results import ResultsError, ResultSet, Run, exists
@@ -241,11 +241,10 @@ def _has_ss(run: Run, flow: str) -> bool:
 
 def _scenario_flows(run: Run) -> dict[str, dict[str, Any]]:
     try:
-        flows = run.document.get("flow")
+        flows = written_out(run.document.get("flow"))
     except ResultsError:
         return {}
-    named = flows if isinstance(flows, list) else []
-    return {str(flow["name"]): flow for flow in named if isinstance(flow, dict) and "name" in flow}
+    return {str(flow["name"]): flow for flow in flows if "name" in flow}
 
 
 def _pings(run: Run) -> Iterator[tuple[str, str]]:

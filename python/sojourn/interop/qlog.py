@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import polars as pl
 
 from sojourn.files import write_whole
+from sojourn.groups import written_out
 from sojourn.results import ResultsError, ResultSet, Run, exists
 
 if TYPE_CHECKING:
@@ -90,14 +91,14 @@ def export(source: Path, out: Path | None = None, version: Version = "current") 
 
 def _flows(run: Run) -> list[dict[str, Any]]:
     """Those of the scenario, whose names are names of files."""
-    flows = run.document.get("flow", [])
+    flows = written_out(run.document.get("flow", []))
     for flow in flows:
         name = flow.get("name") if isinstance(flow, dict) else None
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
             raise ResultsError(
                 f"{run.files.where('scenario.toml')}: expected flows with names of letters, digits, `_`, `-`"
             )
-    return list(flows)
+    return flows
 
 
 def _has_controller(run: Run, flow: str) -> bool:

@@ -85,6 +85,33 @@ class Curve:
         ax.plot(self.t, self.values, **line)
 
 
+def names(source: Source) -> list[str]:
+    """Of all flows that are drawn, and of groups of them."""
+    return [*metrics.flows(source), *(path.group_label(source, group) for group in metrics.groups(source))]
+
+
+def of_groups(source: Source, name: str, step: float = 0.0) -> list[Curve]:
+    """A median and a band for each group of flows without series of their own, in means of `step` seconds."""
+    curves = []
+    for group in metrics.groups(source):
+        quantiles = [metrics.finite(source, f"group.{group}.{name}.{q}") for q in (f"p{LOW}", "p50", f"p{HIGH}")]
+        (t, low), (_, middle), (_, high) = (averaged(t, values, step) for t, values in quantiles)
+        if t.size and t.size == middle.size == high.size:
+            curves.append(Curve(path.group_label(source, group), t, middle, low, high))
+    return curves
+
+
+def averaged(t: FloatArray, values: FloatArray, step: float) -> Samples:
+    """Means of the values in intervals of `step` seconds, at their middles; 0 leaves them as they are."""
+    if not t.size or not step:
+        return t, values
+    place = np.floor((t - t[0]) / step + 1e-6).astype(int)
+    count = np.bincount(place)
+    kept = count > 0
+    middles = t[0] + (np.arange(count.size) + 0.5) * step
+    return middles[kept], np.bincount(place, values)[kept] / count[kept]
+
+
 def of_flows(source: Source, read: Callable[[str], Samples]) -> list[Curve]:
     """A curve for each flow that `read` gives samples of."""
     curves = [Curve(flow, *read(flow)) for flow in metrics.flows(source)]
@@ -92,8 +119,9 @@ def of_flows(source: Source, read: Callable[[str], Samples]) -> list[Curve]:
 
 
 def of_series(source: Source, name: str) -> list[Curve]:
-    """A curve for each flow that has this series."""
-    return of_flows(source, lambda flow: metrics.finite(source, f"flow.{flow}.{name}"))
+    """A curve for each flow that has this series, and one for each group of them."""
+    own = of_flows(source, lambda flow: metrics.finite(source, f"flow.{flow}.{name}"))
+    return [*own, *of_groups(source, name)]
 
 
 def pings(source: Source) -> list[Curve]:

@@ -28,6 +28,7 @@ from sojourn.plot.curves import (
     PlotError,
     grouped,
     of_flows,
+    of_groups,
     of_series,
     pings,
     told_apart,
@@ -56,7 +57,7 @@ def rate(source: Held) -> list[Curve]:
         t, rate = per_second(*metrics.finite(source, f"flow.{flow}.goodput_bytes"), step)
         return t, rate * 8e-6
 
-    return of_flows(source, read)
+    return [*of_flows(source, read), *of_groups(source, "goodput", step)]
 
 
 def rtt(source: Held) -> list[Curve]:
@@ -266,6 +267,8 @@ def per_second(t: FloatArray, total: FloatArray, step: float) -> Samples:
 
 def bin_s(source: Source) -> float:
     """Seconds of which rates are means: a two-hundredth of the run, in round numbers from 0.05 to 1."""
-    totals = (source.series(name)[0] for name in source.names() if name.endswith("goodput_bytes"))
+    totals = (
+        source.series(name)[0] for name in source.names() if name.endswith(("goodput_bytes", "goodput_bytes.sum"))
+    )
     end = max((float(t[-1]) for t in totals if t.size), default=0.0)
     return next((step for step in (0.05, 0.1, 0.2, 0.5) if end <= 200 * step), 1.0)

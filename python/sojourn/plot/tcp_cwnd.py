@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sojourn import metrics
 from sojourn.plot import curves, style
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     """Draw the run, and the measured one if there is one."""
     style.label_axes(ax, "time, s", "cwnd, segments")
-    colours = style.colours(curves.gathered(metrics.flows(ours)))
+    colours = style.colours(curves.gathered(curves.names(ours)))
     for side, source, line in style.sides(ours, measured):
         for curve in curves.grouped(curves.of_series(source, "cwnd")):
             curve.draw(ax, color=colours.get(curve.name, style.INK), label=f"{curve.label}{side}", **line)

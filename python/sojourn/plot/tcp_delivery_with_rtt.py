@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sojourn import metrics
 from sojourn.plot import curves, style
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     right = ax.twinx()
     right.set_ylabel("RTT, ms")
     right.spines["top"].set_visible(False)
-    colours = style.colours(curves.gathered(metrics.flows(ours)))
+    colours = style.colours(curves.gathered(curves.names(ours)))
     for side, source, line in style.sides(ours, measured):
         dotted = {
             **line,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import metrics, path
 from sojourn.plot import curves, style
 
 if TYPE_CHECKING:
@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     """Draw the run, and the measured one if there is one."""
     style.label_axes(ax, "time, s", "goodput, Mbit/s (1-s means)")
-    colours = style.colours(curves.gathered(metrics.flows(ours)))
+    colours = style.colours(curves.gathered(curves.names(ours)))
     for side, source, line in style.sides(ours, measured):
         total: dict[float, float] = {}
         rates = curves.of_flows(source, partial(metrics.rate_over_time, source))
+        groups = {group: path.group_label(source, group) for group in metrics.groups(source)}
+        sums = [curves.Curve(label, *metrics.rate_over_time(source, group)) for group, label in groups.items()]
+        rates += [curve for curve in sums if curve.t.size]
         for curve in curves.grouped(rates):
             curve.draw(ax, color=colours.get(curve.name, style.INK), label=f"{curve.label}{side}", **line)
         for curve in rates:
             for second, value in zip(np.round(curve.t), curve.values, strict=True):
                 total[float(second)] = total.get(float(second), 0.0) + float(value)
-        if len(metrics.flows(source)) > 1:
+        if len(rates) > 1:
             t = np.array(sorted(total))
             ax.plot(
                 t,

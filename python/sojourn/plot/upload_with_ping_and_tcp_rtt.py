@@ -30,10 +30,11 @@ def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto")
     right = ax.twinx()
     right.set_ylabel("RTT, ms")
     right.spines["top"].set_visible(False)
-    colours = style.colours(curves.gathered(metrics.flows(ours)))
+    colours = style.colours(curves.gathered(curves.names(ours)))
     longest = fastest = 0.0
     for side, source, line in style.sides(ours, measured):
-        for curve in curves.grouped(curves.of_flows(source, partial(metrics.rate_over_time, source, step=STEP_S))):
+        rates = curves.of_flows(source, partial(metrics.rate_over_time, source, step=STEP_S))
+        for curve in curves.grouped([*rates, *curves.of_groups(source, "goodput", STEP_S)]):
             colour = colours.get(curve.name, style.INK)
             fastest = max(fastest, float(curve.values.max()))
             curve.draw(ax, color=colour, label=f"{curve.label} throughput{side}", **line)
@@ -71,5 +72,6 @@ def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto")
 def _least_rtt_ms(source: Source) -> float:
     """The least RTT there is."""
     series = [*metrics.pings(source), *(f"flow.{flow}.rtt" for flow in metrics.flows(source))]
+    series += [f"group.{group}.rtt.min" for group in metrics.groups(source)]
     least = [float(values.min()) for name in series if (values := metrics.finite(source, name)[1]).size]
     return min(least, default=0.0)

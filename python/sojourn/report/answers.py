@@ -10,6 +10,7 @@ import numpy as np
 
 from sojourn import compare, conditions, metrics, path, results
 from sojourn.compare import Comparison
+from sojourn.groups import written_out
 from sojourn.report.model import NOTHING, number
 from sojourn.report.sections import SIDE_BY_SIDE, Run, Section, short_names
 
@@ -91,7 +92,10 @@ def _path_rtt_ms(run: Run) -> float | None:
     """The empty path's RTT: what its suite states, else the least ping or RTT of the run."""
     if (stated := run.role.rtt_ms) is not None:
         return stated
-    series = metrics.pings(run.ours) or [f"flow.{flow}.rtt" for flow in metrics.flows(run.ours)]
+    series = metrics.pings(run.ours) or [
+        *(f"flow.{flow}.rtt" for flow in metrics.flows(run.ours)),
+        *(f"group.{group}.rtt.min" for group in metrics.groups(run.ours)),
+    ]
     least = [float(values.min()) for name in series if (values := metrics.finite(run.ours, name)[1]).size]
     return min(least) if least else None
 
@@ -235,7 +239,7 @@ def _sum(rates: Mapping[str, float], names: Iterable[str]) -> float:
 
 def _ways_up(run: Run) -> set[str]:
     """Names of the flows whose data travel backward."""
-    flows = path.objects(path.scenario(run.ours).get("flow"))
+    flows = written_out(path.scenario(run.ours).get("flow"))
     return {str(flow.get("name")) for flow in flows if flow.get("direction") == "up"}
 
 

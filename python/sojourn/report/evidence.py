@@ -10,6 +10,7 @@ from typing import Any
 
 from sojourn import path
 from sojourn.conditions import Conditions, of_scenario
+from sojourn.groups import written_out
 from sojourn.path import Document, objects
 from sojourn.report import answers, own, sections
 from sojourn.scenario import to_toml
@@ -116,7 +117,7 @@ class Facts:
 
     @property
     def _flows(self) -> list[dict[str, Any]]:
-        return objects(self.document.get("flow"))
+        return written_out(self.document.get("flow"))
 
 
 @dataclass(frozen=True)

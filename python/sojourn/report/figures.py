@@ -80,6 +80,8 @@ def curves(source: Source) -> list[Curve]:
         else:
             word = "goodput, all" if len(members) > 1 else "goodput"
             found.append(Curve(RATE, f"{label} {word}", label, (), tuple(members)))
+    labels_of = {group: path.group_label(source, group) for group in metrics.groups(source)}
+    found += [Curve(RATE, f"{label} goodput, all", label, (), (group,)) for group, label in labels_of.items()]
     panels: dict[str, Panel] = {metrics.RTT: DELAY, metrics.ONE_WAY: DELAY, metrics.COMPLETION: COMPLETION}
     for kind, panel in panels.items():
         for label, members in flows.items():
@@ -90,6 +92,12 @@ def curves(source: Source) -> list[Curve]:
                 found += [Curve(panel, f"{shown} p{100 * q:.0f}", label, series, (), q) for q in BAND]
             elif series:
                 found.append(Curve(panel, shown, label, series))
+        for group, label in labels_of.items():
+            bands = [(q, f"group.{group}.{metrics.DELAYS[kind]}.p{100 * q:.0f}") for q in BAND]
+            shown = f"{label} one-way" if kind == metrics.ONE_WAY else label
+            found += [Curve(panel, f"{shown} p{100 * q:.0f}", label, (n,), (), q) for q, n in bands if n in names]
+            if (events := f"group.{group}.{metrics.DELAYS[kind]}") in names:
+                found.append(Curve(panel, shown, label, (events,)))
     for label, members in groups([ping_name(ping) for ping in pings], least=3, most=3).items():
         series = tuple(f"ping.{name}.rtt" for name in members)
         shown = "ICMP" if len(pings) == 1 else f"ping {labels[series[0]] if len(series) == 1 else label}"

@@ -139,7 +139,7 @@ impl Settings {
         for flow in &mut hosts {
             match &first {
                 Some((paths, spread)) => (flow.paths, flow.spread) = (paths.clone(), *spread),
-                None => flow.paths = vec![all()],
+                None => flow.paths = vec![all()].into(),
             }
         }
         let network = Scenario {

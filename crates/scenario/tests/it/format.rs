@@ -573,6 +573,7 @@ fn shipped_scenarios_are_valid() {
         "scream.toml",
         "short-flows.toml",
         "telepresence.toml",
+        "thousand-flows.toml",
         "two-bottlenecks.toml",
         "voip.toml",
     ];

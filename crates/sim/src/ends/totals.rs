@@ -27,8 +27,24 @@ impl Ends {
         Statistics::of(self.samples(window, group, name))
     }
 
-    fn goodput(&self, group: GroupId) -> Goodput<'_> {
-        Goodput::of(self.recorder.columns(group))
+    /// The same of a flow; the window has this number.
+    fn of_flow(
+        &self,
+        n: usize,
+        (number, window): (usize, Measure),
+        name: &str,
+    ) -> Option<Statistics> {
+        match self.members.running(n) {
+            Some(running) => running.statistics(number, name.trim_start_matches('.')),
+            None => self.in_window(window, self.groups[n].0, name),
+        }
+    }
+
+    fn goodput(&self, n: usize) -> Goodput<'_> {
+        match self.members.running(n) {
+            Some(running) => running.into(),
+            None => Goodput::of(self.recorder.columns(self.groups[n].0)),
+        }
     }
 
     /// The flows. `now` is the end of what was recorded, and `rates` what the way of each flow's data
@@ -45,6 +61,10 @@ impl Ends {
         let main = self.flow_window(n, (0, measure), now, rate);
         let of_controller = self.recorder.columns(self.groups[n].1);
         let window = (measure.from, measure.to);
+        let classic_detection = match self.members.running(n) {
+            Some(running) => running.classic(flow.start),
+            None => ClassicDetection::of(of_controller, window, flow.start),
+        };
         FlowSummary {
             name: main.name,
             app: (flow.app.name() != "bulk").then(|| flow.app.short()),
@@ -56,7 +76,7 @@ impl Ends {
             delivery_rate_mbps: main.delivery_rate_mbps,
             rtt_ms: main.rtt_ms,
             cwnd_segments: main.cwnd_segments,
-            classic_detection: ClassicDetection::of(of_controller, window, flow.start),
+            classic_detection,
             one_way: main.one_way,
             media: main.media,
             marks: self.marks(n, [&sender, &receiver]),
@@ -98,16 +118,19 @@ impl Ends {
         now: Time,
         rate: Option<Rate>,
     ) -> FlowWindow {
-        let group = self.groups[n].0;
-        let sampled = |name| self.in_window(window, group, name);
+        let sampled = |name| self.of_flow(n, (number, window), name);
+        let (goodput_mbps, goodput_over_time_mbps) = match self.members.running(n) {
+            Some(running) => (running.mbps(number), running.over_time(number, now)),
+            None => {
+                let (goodput, to) = (self.goodput(n), window.to.min(now));
+                let over_time = goodput.over_time(window.from, to, self.scenario.step);
+                (goodput.mbps(window.from, window.to), over_time)
+            }
+        };
         FlowWindow {
             name: self.scenario.flows[n].name.clone(),
-            goodput_mbps: self.goodput(group).mbps(window.from, window.to),
-            goodput_over_time_mbps: self.goodput(group).over_time(
-                window.from,
-                window.to.min(now),
-                self.scenario.step,
-            ),
+            goodput_mbps,
+            goodput_over_time_mbps,
             delivery_rate_mbps: sampled(".delivery_rate"),
             rtt_ms: sampled(".rtt"),
             cwnd_segments: sampled(".cwnd"),
@@ -120,7 +143,10 @@ impl Ends {
     fn marks(&self, n: usize, ends: [&Totals; 2]) -> Option<Marks> {
         let columns = self.recorder.columns(self.groups[n].0);
         let in_flight = columns.iter().find(|c| c.name.ends_with(".in_flight"));
-        let under_way = in_flight.and_then(|c| c.v.last()).copied().unwrap_or(0.0);
+        let under_way = match self.members.running(n) {
+            Some(running) => running.under_way(),
+            None => in_flight.and_then(|c| c.v.last()).copied().unwrap_or(0.0),
+        };
         Marks::of(ends, self.scenario.flows[n].tcp.ecn, under_way)
     }
 
@@ -139,7 +165,7 @@ impl Ends {
     fn media(&self, n: usize, (number, window): (usize, Measure)) -> Option<MediaSummary> {
         let arrivals = self.list[2 * n + 1].arrivals.as_ref()?;
         let frames = arrivals.windows[number].frames.as_ref()?.summary();
-        let sampled = |name| self.in_window(window, self.groups[n].0, name);
+        let sampled = |name| self.of_flow(n, (number, window), name);
         Some(MediaSummary {
             target_mbps: sampled(".target_rate"),
             sent_mbps: sampled(".sent_rate"),
@@ -152,7 +178,10 @@ impl Ends {
     /// Completion times; the ideal has the least rate on the data's way, and the least RTT seen.
     fn completions(&self, n: usize, window: Measure, rate: Option<Rate>) -> Option<Completions> {
         let samples = |name| self.samples(window, self.groups[n].0, name);
-        let done: Vec<(f64, f64)> = samples(".fct").zip(samples(".fct_bytes")).collect();
+        let done: Vec<(f64, f64)> = match self.members.running(n) {
+            Some(running) => running.done((window.from, window.to)),
+            None => samples(".fct").zip(samples(".fct_bytes")).collect(),
+        };
         let opener = self.list[2 * n].endpoint.totals().0;
         let rtt = opener.iter().find(|(name, _)| *name == "min_rtt_ms").map_or(0.0, |(_, v)| *v);
         Completions::of(&done, rate, Dur((rtt * 1e6) as u64))
@@ -187,13 +216,15 @@ impl Ends {
     /// Goodputs in bins of a second.
     pub fn bins(&self, now: Time) -> Bins {
         let window = self.scenario.measure;
-        let flows = self.scenario.flows.iter().zip(&self.groups);
-        let shares = flows.map(|(flow, (group, _))| Share {
-            goodput: self.goodput(*group),
+        let shares = self.scenario.flows.iter().enumerate().map(|(n, flow)| Share {
+            goodput: self.goodput(n),
             start: flow.start,
             stop: flow.stop,
             is_compared: flow.is_greedy(),
         });
-        Bins::of(&shares.collect::<Vec<_>>(), (window.from, window.to), now, self.scenario.step)
+        let (shares, step): (Vec<_>, _) = (shares.collect(), self.scenario.step);
+        let mut bins = Bins::of(&shares, (window.from, window.to), now, step);
+        self.members.add_together(now, &mut bins.together);
+        bins
     }
 }

@@ -9,6 +9,7 @@ mod digests;
 mod elements;
 mod eras;
 mod graphs;
+mod groups;
 mod invariants;
 mod lab;
 mod links;

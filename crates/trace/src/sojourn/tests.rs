@@ -2,13 +2,13 @@ use super::*;
 
 #[test]
 fn flows_and_sides_are_parts_of_the_whole() {
-    let mut sojourn = Sojourn::new(2);
+    let mut sojourn = Sojourn::default();
     for ms in 1..=100 {
         sojourn.record(FlowId(0), Side::L4s, 100, Dur::from_millis(1));
         sojourn.record(FlowId(3), Side::Classic, 200, Dur::from_millis(ms));
     }
     let name = |n: usize| ["a", "b"][n].to_owned();
-    let mut other = Sojourn::new(2);
+    let mut other = Sojourn::default();
     other.add(&sojourn);
     sojourn.clear();
     assert!(sojourn.statistics().is_none() && sojourn.flows(name).is_empty());

@@ -27,7 +27,7 @@ pub(crate) struct Reassembly {
 
 impl Reassembly {
     pub(crate) fn new() -> Self {
-        Self { held: Vec::with_capacity(64), bytes: 0, recent: Vec::with_capacity(REMEMBERED + 1) }
+        Self { held: Vec::new(), bytes: 0, recent: Vec::new() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -67,7 +67,7 @@ pub(crate) struct Scoreboard {
 impl Scoreboard {
     pub(crate) fn new() -> Self {
         Self {
-            segments: VecDeque::with_capacity(1024),
+            segments: VecDeque::with_capacity(16),
             oldest: NONE,
             newest: NONE,
             retransmit_hint: NONE,
