@@ -16,7 +16,6 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from measured import ROOT, MeasureError, bench, compiler, spent
@@ -82,7 +81,9 @@ class Verdict:
         if self.before is None:
             return f"{self.case:<12} {self.now:8.0f} instructions per packet, nothing recorded"
         said = "FAILED" if self.failed else "better, record it" if self.stale else "ok"
-        return f"{self.case:<12} {self.now:8.0f} instructions per packet, was {self.before:.0f}: {self.change:+.1%} {said}"
+        return (
+            f"{self.case:<12} {self.now:8.0f} instructions per packet, was {self.before:.0f}: {self.change:+.1%} {said}"
+        )
 
 
 def judge(baseline: Baseline | None, counted: Mapping[str, float]) -> list[Verdict]:

@@ -122,7 +122,7 @@ fn measure(options: &Options) -> Result<(), String> {
     }
     if options.instructions {
         for one in &mut all {
-            one.instructions = Some(counted(one.case)?);
+            one.instructions = counted(one.case)?;
         }
     }
     if options.json {

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -43,11 +44,11 @@ class Spread(NamedTuple):
         return f"{self.middle:.{digits}f} ({self.least:.{digits}f}-{self.most:.{digits}f})"
 
 
-def spent(command: Sequence[str], env: Mapping[str, str] | None = None) -> Spent:
+def spent(command: Sequence[str], env: Mapping[str, str] | None = None, patience_s: float | None = None) -> Spent:
     """Runs a program to its end.
 
     Raises:
-        MeasureError: it cannot be started, or ends with another status than 0.
+        MeasureError: it cannot be started, takes longer than `patience_s`, or ends with another status than 0.
     """
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complaints:
         try:
@@ -56,8 +57,15 @@ def spent(command: Sequence[str], env: Mapping[str, str] | None = None) -> Spent
             )
         except OSError as error:
             raise MeasureError(f"{command[0]}: {error.strerror}") from None
+        stop = threading.Timer(patience_s, child.kill) if patience_s else None
+        if stop:
+            stop.start()
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
+        if stop and stop.is_alive():
+            stop.cancel()
+        elif stop:
+            raise MeasureError(f"{command[0]}: stopped after {patience_s:g} s")
         said.seek(0)
         complaints.seek(0)
         if child.returncode:
@@ -65,7 +73,9 @@ def spent(command: Sequence[str], env: Mapping[str, str] | None = None) -> Spent
             raise MeasureError(f"{command[0]}: exit status {child.returncode}: {last}")
         # ru_maxrss is in KiB on Linux, in bytes on macOS.
         unit = 1 if sys.platform == "darwin" else 1024
-        return Spent(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e6, said.read().decode(errors="replace"))
+        return Spent(
+            usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e6, said.read().decode(errors="replace")
+        )
 
 
 def paired_ratios(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
@@ -73,9 +83,16 @@ def paired_ratios(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
     return Spread.of([a / b for a, b in zip(ours, theirs, strict=True)])
 
 
+def rustc(*words: str) -> str:
+    """What the compiler says of itself."""
+    # Cargo finds it in PATH too.
+    done = subprocess.run(["rustc", *words], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)  # noqa: S607
+    return str(done.stdout).strip()
+
+
 def compiler() -> str:
     """`rustc 1.95.0 (...)`."""
-    return subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout.strip()
+    return rustc("--version")
 
 
 def bench(package: str, name: str) -> Path:

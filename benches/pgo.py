@@ -14,15 +14,13 @@ byte, which step 4 checks. Needs llvm-profdata of rustc's LLVM: `rustup componen
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
-from measured import ROOT, MeasureError, Spread, paired_ratios, spent
+from measured import ROOT, MeasureError, Spread, paired_ratios, rustc, spent
 
 #: What the profile is of.
 TRAINING = ("^ect1/l4s", *(str(path) for path in sorted((ROOT / "scenarios").glob("*.toml"))))
@@ -41,23 +39,25 @@ JUDGED = {
 ROUNDS = 5
 
 
+def about(key: str) -> str:
+    """A line of `rustc -vV`."""
+    return dict(line.split(": ", 1) for line in rustc("-vV").splitlines()[1:])[key]
+
+
 def profdata() -> Path:
-    """llvm-profdata that reads what this rustc writes."""
-    about = subprocess.run(["rustc", "-vV"], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
-    sysroot = subprocess.run(["rustc", "--print", "sysroot"], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    major = re.findall(r"^LLVM version: (\d+)", about, re.MULTILINE)[0]
-    if found := sorted(Path(sysroot.stdout.strip()).glob("lib/rustlib/*/bin/llvm-profdata")):
+    """llvm-profdata that reads what this rustc writes.
+
+    Raises:
+        MeasureError: there is none.
+    """
+    if found := sorted(Path(rustc("--print", "sysroot")).glob("lib/rustlib/*/bin/llvm-profdata")):
         return found[0]
-    if found_in_path := shutil.which(f"llvm-profdata-{major}"):
-        return Path(found_in_path)
+    major = about("LLVM version").partition(".")[0]
+    if in_path := shutil.which(f"llvm-profdata-{major}"):
+        return Path(in_path)
     raise MeasureError(
         f"no llvm-profdata of LLVM {major}: `rustup component add llvm-tools`, or install Debian's llvm-{major}"
     )
-
-
-def host() -> str:
-    about = subprocess.run(["rustc", "-vV"], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
-    return re.findall(r"^host: (\S+)$", about, re.MULTILINE)[0]
 
 
 def build(out: Path, name: str, flag: str) -> Path:
@@ -66,7 +66,7 @@ def build(out: Path, name: str, flag: str) -> Path:
     wheels = out / "wheels" if name == "use" else out / f"wheels-{name}"
     shutil.rmtree(wheels, ignore_errors=True)
     # With --target, build scripts and macros are compiled without the flag.
-    command = [maturin, "build", "--release", "--locked", "--target", host(), "--target-dir", str(out / name)]
+    command = [maturin, "build", "--release", "--locked", "--target", about("host"), "--target-dir", str(out / name)]
     # MeasureError has the last line of what the compiler said.
     spent([*command, "-m", str(ROOT / "crates/py/Cargo.toml"), "-o", str(wheels)], {"RUSTFLAGS": flag})
     package = out / f"package-{name}"
