@@ -150,25 +150,25 @@ impl Measured {
         values.get(values.len() / 2).copied()
     }
 
-    /// Cost of a packet as a ratio to the reference case's of the same round: least, median, most.
-    fn ratios(&self, all: &[Self]) -> Option<[f64; 3]> {
+    /// Of each run beside the reference case's of the same round: least, median, most.
+    fn beside(&self, all: &[Self], of: impl Fn(&Run, &Run) -> f64) -> Option<[f64; 3]> {
         let reference = all.iter().find(|one| one.case.name == REFERENCE)?;
-        let pairs = self.runs.iter().zip(&reference.runs);
-        let mut ratios: Vec<f64> =
-            pairs.map(|(run, base)| run.packet_ns() / base.packet_ns()).collect();
-        ratios.sort_by(f64::total_cmp);
-        Some([*ratios.first()?, ratios[ratios.len() / 2], *ratios.last()?])
+        let mut values: Vec<f64> =
+            self.runs.iter().zip(&reference.runs).map(|(run, base)| of(run, base)).collect();
+        values.sort_by(f64::total_cmp);
+        Some([*values.first()?, values[values.len() / 2], *values.last()?])
     }
 
-    /// What each hop after the first adds to a packet, ns: the median over the rounds.
+    /// Cost of a packet as a ratio.
+    fn ratios(&self, all: &[Self]) -> Option<[f64; 3]> {
+        self.beside(all, |run, base| run.packet_ns() / base.packet_ns())
+    }
+
+    /// What each hop after the first adds to a packet, ns.
     fn hop_ns(&self, all: &[Self]) -> Option<f64> {
-        let reference = all.iter().find(|one| one.case.name == REFERENCE)?;
-        let more = f64::from(self.case.hops - 1);
-        let pairs = self.runs.iter().zip(&reference.runs);
-        let mut added: Vec<f64> =
-            pairs.map(|(run, base)| (run.packet_ns() - base.packet_ns()) / more).collect();
-        added.sort_by(f64::total_cmp);
-        if more > 0.0 { added.get(added.len() / 2).copied() } else { None }
+        let more = self.case.hops.checked_sub(2)? + 1;
+        let added = |run: &Run, base: &Run| (run.packet_ns() - base.packet_ns()) / f64::from(more);
+        self.beside(all, added).map(|[_, median, _]| median)
     }
 
     fn json(&self, all: &[Self]) -> Value {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -53,14 +54,25 @@ def spent(command: Sequence[str], env: Mapping[str, str] | None = None, patience
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complaints:
         try:
             child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=said, stderr=complaints, env={**os.environ, **(env or {})}
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=complaints,
+                env={**os.environ, **(env or {})},
+                start_new_session=True,
             )
         except OSError as error:
             raise MeasureError(f"{command[0]}: {error.strerror}") from None
-        stop = threading.Timer(patience_s, child.kill) if patience_s else None
+        # With what a script started.
+        stop = threading.Timer(patience_s, os.killpg, (child.pid, signal.SIGKILL)) if patience_s else None
         if stop:
             stop.start()
-        _, status, usage = os.wait4(child.pid, 0)
+        try:
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:
+            # An interrupt reaches this process alone.
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
         child.returncode = os.waitstatus_to_exitcode(status)
         if stop and stop.is_alive():
             stop.cancel()

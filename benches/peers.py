@@ -33,7 +33,7 @@ from typing import NamedTuple
 from measured import MeasureError, Spread, bench, machine, paired_ratios, spent, write
 
 #: A longer run is stopped, and the peer has no figure in this case.
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 
 
 class Peer(NamedTuple):
@@ -48,7 +48,9 @@ PEERS = (
         "SOJOURN_HTSIM",
         "SACK, timestamps, pacing, delayed ACKs, AccECN, handshake, shapers, series; its queue is a FIFO with a step",
     ),
-    Peer("scim", "SOJOURN_SCIM", "loss recovery, SACK, delayed ACKs (off), handshake, shapers; one bottleneck"),
+    Peer(
+        "scim", "SOJOURN_SCIM", "loss recovery, SACK, delayed ACKs (off as shipped), handshake, shapers; one bottleneck"
+    ),
     Peer("pico_sim", "SOJOURN_PICO_SIM", "nothing of QUIC, which it encrypts; TCP, AccECN, shapers"),
     Peer("ns-3", "SOJOURN_NS3", "Prague and AccECN without patches"),
 )
