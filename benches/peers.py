@@ -154,7 +154,7 @@ def rows(load: Load, sides: Sequence[Side], ours: int) -> Iterator[str]:
 
 def measure(program: Path, peers: Mapping[Peer, Sequence[str]], rounds: int) -> Iterator[str]:
     """The table, line by line."""
-    yield from (f"{machine()}.", "")
+    yield from (f"{machine()}; {rounds} rounds.", "")
     names = (*OURS, *(peer.name for peer in peers))
     ratios = (f"ours of theirs: {name.removeprefix('sojourn, ')}" for name in OURS)
     titles = ("load", "simulator", "CPU ns per packet", "million packets per CPU second", *ratios)

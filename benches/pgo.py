@@ -79,7 +79,7 @@ def build(out: Path, name: str, flag: str) -> Path:
 
 def run(package: Path, what: tuple[str, ...], out: Path, **env: str) -> float:
     """CPU seconds of `sojourn run`."""
-    command = [sys.executable, "-m", "sojourn", "run", *what, "--fresh", "-j", "1", "--out", str(out)]
+    command = [sys.executable, "-m", "sojourn", "run", *what, "--fresh", "--jobs", "1", "--out", str(out)]
     return spent(command, {"PYTHONPATH": str(package), **env}).cpu_s
 
 

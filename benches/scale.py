@@ -72,11 +72,11 @@ def whole(program: Path, rounds: int) -> Whole:
         run, tiny, folder = (Path(scratch) / name for name in ("run.toml", "tiny.toml", "many"))
         run.write_text(RUN, encoding="utf-8")
         tiny.write_text(TINY, encoding="utf-8")
-        runs = ["run", str(run), "--fresh", "-j", "1"]
+        runs = ["run", str(run), "--fresh", "--jobs", "1"]
         few = Path(scratch) / "few"
         calls = {
             "version": sojourn("--version"),
-            "tiny": sojourn("run", str(tiny), "--fresh", "-j", "1", "--out", str(Path(scratch) / "tiny")),
+            "tiny": sojourn("run", str(tiny), "--fresh", "--jobs", "1", "--out", str(Path(scratch) / "tiny")),
             "engine": [str(program), "file", str(run)],
             "run": sojourn(*runs, "--out", str(few)),
             "many": sojourn(*runs, "--seeds", str(MANY), "--out", str(folder)),
