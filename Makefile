@@ -13,11 +13,11 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 
-.PHONY: help build demo test lint fuzz check soak bench report docs clean
+.PHONY: help build demo test lint fuzz check soak bench bench-check bench-peers pgo report docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-7s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-11s %s\n", $$1, $$2 }'
 
 build: $(BUILT) ## .venv with the sojourn command (release build)
 
@@ -59,6 +59,15 @@ bench: build ## speed of the engine, of every queue, of the SCReAM tool, of capt
 	cargo bench --locked -p sojourn-scream-tool --bench scream_tool
 	cargo bench --locked -p sojourn-inspect --bench captures
 	$(BIN)/python benches/live.py cost
+
+bench-check: ## instructions per packet beside benches/baseline.json, with valgrind (BLESS=1 records them anew)
+	@$(PYTHON) benches/check.py $(if $(BLESS),--bless)
+
+bench-peers: ## CPU time per packet beside other simulators (SOJOURN_HTSIM=, SOJOURN_SCIM=, SOJOURN_PICO_SIM=, SOJOURN_NS3=)
+	@$(PYTHON) benches/peers.py
+
+pgo: build ## a wheel compiled with a profile of runs, and what that gains
+	$(BIN)/python benches/pgo.py
 
 report: build ## report.html of the latest results
 	$(BIN)/sojourn report --output report.html

@@ -27,6 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from measured import write
 from sojourn import Scenario, engines, metrics, suites
 from sojourn.engines import Engine
 from sojourn.engines.linux import VARIABLE
@@ -265,17 +266,6 @@ def without_rights() -> list[Cost]:
     return [Cost(**row) for row in json.loads(done.stdout)]
 
 
-def write(page: Path, name: str, lines: list[str]) -> None:
-    """Puts the table between its two comments."""
-    begin, end = f"<!-- written by benches/live.py {name} -->\n", f"<!-- end of {name} -->\n"
-    text = page.read_text(encoding="utf-8")
-    head, found, rest = text.partition(begin)
-    _, closed, tail = rest.partition(end)
-    if not (found and closed):
-        sys.exit(f"{page}: expected a line {begin.strip()} and a line {end.strip()}")
-    page.write_text("\n".join([head + begin, *lines, "", end]) + tail, encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("accuracy", "cost", "rows"))
@@ -291,7 +281,7 @@ def main() -> None:
         print(line, flush=True)
         lines.append(line)
     if given.document:
-        write(given.document, given.what, lines)
+        write(given.document, f"benches/live.py {given.what}", lines)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,26 @@
 //! Cost of each registered discipline per packet, enqueue and dequeue together, on one core.
 //!
-//! `cargo bench -p sojourn-queue`, or `make bench`. A queue is filled to its backlog, then every
+//! `cargo bench -p sojourn-queue`, or `make bench`; `-- --json` prints the same as JSON, names choose disciplines. A queue is filled to its backlog, then every
 //! packet that leaves is followed by one that arrives, so that the backlog stays. Limits are far
 //! above the backlog, shapers far above the load, and targets above every delay, so that what is
 //! timed is the path of a packet that is neither marked nor dropped; cake is timed with its ACK
-//! filter too, which searches the flow of every pure ACK. Values are medians; those above the
-//! ceiling are marked.
+//! filter too, which searches the flow of every pure ACK. Values are medians of
+//! CPU time; those above the ceiling are marked.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
-#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
-use std::time::Instant;
+#[path = "clock.rs"]
+mod clock;
 
+use clock::cpu_s;
+use serde_json::{Map, Value, json};
 use sojourn_core::{Dur, FlowId, Kind, Packet, Rng, Time};
 use sojourn_queue::aqm::{Env, Event, Log, Qdisc};
 use sojourn_queue::qdiscs::{self, REGISTRY};
 
 /// Backlogs in packets, and over how many flows they are spread.
 const CASES: [(u32, u32); 6] =
-    [(10, 1), (10, 1000), (1000, 1), (1000, 1000), (10_000, 1), (10_000, 1000)];
+    [(10, 1), (1000, 1), (1000, 100), (10_000, 1), (10_000, 100), (10_000, 10_000)];
 
 /// The case that the ceiling is for.
 const JUDGED: (u32, u32) = (1000, 1);
@@ -70,38 +72,75 @@ fn configurations(name: &str) -> &'static [&'static str] {
     }
 }
 
+/// What one discipline takes in one case; `None` if it does not hold the backlog.
+type Cell = Option<(f64, usize)>;
+
 fn main() {
-    let only: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    print!("{:<44}", "ns per packet; backlog/flows");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let only: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
+    let entries = REGISTRY.iter().filter(|e| only.is_empty() || only.iter().any(|o| *o == e.name));
+    let texts = entries.flat_map(|entry| {
+        configurations(entry.name).iter().map(|words| format!("{} {words}", entry.name))
+    });
+    let rows = texts.map(|text| {
+        let built = qdiscs::build(&text, Env::ethernet(Rng::named(1, "bench")));
+        let row = built.map(|_| CASES.map(|(backlog, flows)| measure(&text, backlog, flows)));
+        (text, row.map_err(|error| error.to_string()))
+    });
+    if words.iter().any(|word| word == "--json") {
+        let rows: Vec<Value> = rows.map(|(text, row)| as_json(text.trim_end(), row)).collect();
+        println!("{:#}", Value::from(rows));
+    } else {
+        table(rows);
+    }
+}
+
+fn as_json(text: &str, row: Result<[Cell; CASES.len()], String>) -> Value {
+    let cells = match row {
+        Err(why) => return json!({ "qdisc": text, "not_timed": why }),
+        Ok(cells) => cells,
+    };
+    let named: Map<String, Value> = CASES
+        .iter()
+        .zip(cells)
+        .map(|((backlog, flows), cell)| {
+            let value = cell.map(|(ns, drops)| json!({ "packet_ns": ns, "drops": drops }));
+            (format!("{backlog}/{flows}"), Value::from(value))
+        })
+        .collect();
+    json!({ "qdisc": text, "backlog/flows": named })
+}
+
+fn table(rows: impl Iterator<Item = (String, Result<[Cell; CASES.len()], String>)>) {
+    print!("{:<44}", "CPU ns per packet; backlog/flows");
     for (backlog, flows) in CASES {
-        print!("{:>12}", format!("{backlog}/{flows}"));
+        print!("{:>13}", format!("{backlog}/{flows}"));
     }
     println!();
     let mut above = Vec::new();
-    for entry in REGISTRY.iter().filter(|e| only.is_empty() || only.iter().any(|o| o == e.name)) {
-        for words in configurations(entry.name) {
-            let text = format!("{} {words}", entry.name);
-            print!("{text:<44}");
-            if let Err(error) = qdiscs::build(&text, Env::ethernet(Rng::named(1, "bench"))) {
-                println!("not timed: {error}");
-                continue;
-            }
-            for (backlog, flows) in CASES {
-                match measure(&text, backlog, flows) {
-                    Some((ns, drops)) => {
-                        let is_above = (backlog, flows) == JUDGED && ns > CEILING_NS;
-                        let dropping = if drops > 0 { "*" } else { "" };
-                        let judgement = if is_above { " (!)" } else { "" };
-                        print!("{:>12}", format!("{ns:.0}{dropping}{judgement}"));
-                        if is_above {
-                            above.push(text.clone());
-                        }
+    for (text, row) in rows {
+        print!("{text:<44}");
+        match row {
+            Err(why) => print!("not timed: {why}"),
+            Ok(cells) => {
+                for (case, cell) in CASES.into_iter().zip(cells) {
+                    let is_above = case == JUDGED && cell.is_some_and(|(ns, _)| ns > CEILING_NS);
+                    let shown = cell.map_or_else(
+                        || "-".to_owned(),
+                        |(ns, drops)| {
+                            let dropping = if drops > 0 { "*" } else { "" };
+                            let judgement = if is_above { " (!)" } else { "" };
+                            format!("{ns:.0}{dropping}{judgement}")
+                        },
+                    );
+                    print!("{shown:>13}");
+                    if is_above {
+                        above.push(text.clone());
                     }
-                    None => print!("{:>12}", "-"),
                 }
             }
-            println!();
         }
+        println!();
     }
     println!("- : the discipline does not hold that backlog; * : it dropped packets meanwhile");
     println!(
@@ -115,7 +154,7 @@ fn main() {
 }
 
 /// Median nanoseconds for one packet in and one out, and how many were dropped; `None` if the queue does not hold `backlog`.
-fn measure(text: &str, backlog: u32, flows: u32) -> Option<(f64, usize)> {
+fn measure(text: &str, backlog: u32, flows: u32) -> Cell {
     let mut line = Line::new(text, backlog);
     for _ in 0..backlog {
         line.arrive(flows);
@@ -128,9 +167,9 @@ fn measure(text: &str, backlog: u32, flows: u32) -> Option<(f64, usize)> {
     line.drops = 0;
     let mut ns = [0.0; ROUNDS];
     for round in &mut ns {
-        let start = Instant::now();
+        let start = cpu_s();
         line.exchange(PACKETS, flows);
-        *round = start.elapsed().as_secs_f64() * 1e9 / f64::from(PACKETS);
+        *round = (cpu_s() - start) * 1e9 / f64::from(PACKETS);
     }
     ns.sort_by(f64::total_cmp);
     Some((ns[ROUNDS / 2], line.drops))
