@@ -17,6 +17,7 @@ from sojourn import _core
 from sojourn.cli import captures, comparisons, middlebox, plots, runs, tools, words
 from sojourn.cli import crosscheck as crosschecks
 from sojourn.cli import doctor as doctors
+from sojourn.cli import search as searches
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
 
 __all__ = ["MISUSE", "OK", "call", "main"]
@@ -45,6 +46,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "tc": tools.tc,
     "doctor": doctors.doctor,
     "crosscheck": crosschecks.crosscheck,
+    "search": searches.search,
 }
 for name, verb in VERBS.items():
     app.command(verb, name=name)
