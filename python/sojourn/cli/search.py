@@ -15,7 +15,6 @@ from sojourn import engines
 from sojourn.algorithms import load_algorithms
 from sojourn.cli.common import (
     FAILED,
-    INTERRUPTED,
     OK,
     AtLeastOne,
     Json,
@@ -34,7 +33,7 @@ from sojourn.progress import Progress
 from sojourn.run import RESULTS, able
 
 if TYPE_CHECKING:
-    from sojourn.search.trials import Question, Trial
+    from sojourn.search.trials import Bench, Question, Trial
 
 #: Characters of the hash of the question in the name of its folder.
 HASHED = 8
@@ -95,11 +94,9 @@ def search(
         quiet: Print nothing but errors and the answer.
         as_json: Print one JSON document.
     """
-    from sojourn.search import study
-    from sojourn.search import trials as kept
     from sojourn.search.expression import constraints, expression
     from sojourn.search.space import axes
-    from sojourn.search.trials import Bench, Objective, Question
+    from sojourn.search.trials import Objective, Question
 
     objectives = [Objective(expression(text, "--minimise")) for text in minimise or []]
     objectives += [Objective(expression(text, "--maximise"), maximise=True) for text in maximise or []]
@@ -108,7 +105,6 @@ def search(
     held = tuple(constraint for text in subject_to or [] for constraint in constraints(text))
     space = axes(over or [])
     load_algorithms(load or ())
-    version = study.version()
     question = Question(
         one(target),
         space,
@@ -120,19 +116,34 @@ def search(
         batch=batch,
         sampler=sampler,
     )
-    document = question.document(trials, version)
-    name = str(question.as_it_is()[0].document()["name"]).partition("/")[0]
-    folder = out or RESULTS / f"search-{slug(target)}-{_hash(document)}"
-    if not fresh:
+    options = {"jobs": jobs, "out": out, "fresh": fresh, "yes": yes, "quiet": quiet or as_json}
+    bench, done = steered(question, trials, f"search-{slug(target)}-", options)
+    return _answer(question, done, bench.out, report, as_json=as_json)
+
+
+def steered(question: Question, trials: int, name: str, options: dict[str, Any]) -> tuple[Bench, Sequence[Trial]]:
+    """Searches, with its progress on stderr; the default folder's name begins with `name`.
+
+    Raises `KeyboardInterrupt` also where the user does not agree to many runs.
+    """
+    from sojourn.search import study
+    from sojourn.search import trials as kept
+    from sojourn.search.trials import Bench
+
+    document = question.document(trials, study.version())
+    folder = options["out"] or RESULTS / f"{name}{_hash(document)}"
+    if not options["fresh"]:
         kept.check_folder(folder, document)
-    example = question.jobs(name, {})
+    first = str(question.as_it_is()[0].document()["name"]).partition("/")[0]
+    study.check_space(question)
+    example, quiet = question.jobs(first, {}), bool(options.get("quiet"))
     able(engine := engines.named("sim"), example)
-    if not (quiet or agreed(example * trials, engine=engine, jobs=jobs, yes=yes)):
-        return INTERRUPTED
-    bench = Bench(question, folder, name, jobs=jobs, fresh=fresh)
+    if not (quiet or agreed(example * trials, engine=engine, jobs=options["jobs"], yes=options["yes"])):
+        raise KeyboardInterrupt
+    bench = Bench(question, folder, first, jobs=options["jobs"], fresh=options["fresh"])
     seconds = sum(job.duration_s for job in example)
     done: Sequence[Trial] = []
-    with Progress(len(example) * trials, seconds * trials, quiet=quiet or as_json) as progress:
+    with Progress(len(example) * trials, seconds * trials, quiet=quiet) as progress:
 
         def note(so_far: Sequence[Trial]) -> None:
             nonlocal done
@@ -144,9 +155,9 @@ def search(
             study.search(bench, trials, note)
         except KeyboardInterrupt:
             progress.stop()
-            say(f"{len(done)} of {trials} trials are in {folder}; the same command goes on")
+            say(f"{len(done)} trials of {trials} are in {folder}; the same command goes on")
             raise
-    return _answer(question, done, folder, report, as_json=as_json)
+    return bench, done
 
 
 def _hash(document: dict[str, Any]) -> str:

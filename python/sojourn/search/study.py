@@ -59,10 +59,9 @@ def search(bench: Bench, trials: int, report: Callable[[Sequence[Trial]], None])
     """The trials of a question, after the scenario as it is where the space does not have that.
 
     `report` is called with all trials so far, after the scenario as it is and after each batch. Raises
-    `SearchError` for a text that the scenario refuses, and `ExpressionError` for a quantity that the runs do not have.
+    `ExpressionError` for a quantity that the runs do not have.
     """
     question = bench.question
-    check_space(question)
     start = at_start(question)
     with warnings.catch_warnings(action="ignore"):  # that some options are experimental
         study = _study(question)
