@@ -115,6 +115,7 @@ def search(
         seed=seed,
         batch=batch,
         sampler=sampler,
+        load=tuple(map(str, load or ())),
     )
     options = {"jobs": jobs, "out": out, "fresh": fresh, "yes": yes, "quiet": quiet or as_json}
     bench, done = steered(question, trials, f"search-{slug(target)}-", options)
@@ -161,8 +162,10 @@ def steered(question: Question, trials: int, name: str, options: dict[str, Any])
 
 
 def _hash(document: dict[str, Any]) -> str:
-    """Of everything but how many trials were asked for."""
-    text = json.dumps({key: value for key, value in document.items() if key != "trials"})
+    """Of everything that makes it another question."""
+    from sojourn.search.trials import FREE
+
+    text = json.dumps({key: value for key, value in document.items() if key not in FREE})
     return hashlib.sha256(text.encode()).hexdigest()[:HASHED]
 
 

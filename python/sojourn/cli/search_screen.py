@@ -94,6 +94,10 @@ def _say_best(question: Question, found: Sequence[Trial], reference: Trial | Non
             part = 100 * (trial.means[0] / reference.means[0] - 1)
             change = f", {abs(part):.1f} % {'less' if part < 0 else 'more'} than as it is"
         screen.line(f"* best: trial {trial.number}, {question.objectives[0].text} {figure(trial.means[0])}{change}")
+        for name, value in trial.chosen.items():
+            of = question.space.range_of(name)
+            if of and isinstance(value, int | float) and (end := of.end(value)):
+                screen.line(f"  {labels([*question.space.names])[name].strip()} is at the {end} end of its range")
         print(f"again: {harmless(answer.command(question, trial))}")
         print(f"on seeds that the search has not seen: {harmless(answer.command(question, trial, check=True))}")
         return

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from sojourn import _core, engines
+from sojourn.algorithms import load_algorithms
 from sojourn.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -17,6 +18,7 @@ from sojourn.cli.common import (
     SOME_FAILED,
     AtLeastOne,
     Json,
+    Load,
     Out,
     Set,
     UsageError,
@@ -56,6 +58,7 @@ def worst(
     simplify: Annotated[int, Parameter(validator=Number(gte=0))] = 40,
     seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 1,
     set_: Set = None,
+    load: Load = None,
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], validator=Number(gte=1))] = None,
     out: Out = None,
     fresh: bool = False,
@@ -86,6 +89,7 @@ def worst(
         simplify: Scenarios to try for the simplest form of the worst one; 0: none.
         seed: Seed of the cases, or of the sampler.
         set_: With --over: change a value of the scenario in all trials; repeatable.
+        load: Python file with controllers or queues of your own; repeatable.
         jobs: Runs at a time; default one a core.
         out: Folder of the results; default one in results/ that the same command finds again.
         fresh: Do runs again that are already there.
@@ -95,6 +99,7 @@ def worst(
     from sojourn.search import worst as finding
     from sojourn.search.measures import MEASURES, Measured, Subject
 
+    load_algorithms(load or ())
     subject = Subject(*(_known(name, option) for name, option in ((cc, "cc"), (against, "cc"), (qdisc, "qdisc"))))
     chosen = MEASURES[measure]
     if over is None and (target or set_):

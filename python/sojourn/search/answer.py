@@ -63,7 +63,7 @@ def deviation(values: Sequence[float]) -> float | None:
 def command(question: Question, trial: Trial, *, check: bool = False) -> str:
     """What repeats the runs of a trial; with `check` the same on seeds that the search has not seen."""
     settings = {**question.settings, **trial.settings}
-    words = ["sojourn", "run", question.scenario.file]
+    words = ["sojourn", "run", question.scenario.file, *(word for file in question.load for word in ("--load", file))]
     words += [word for key, value in settings.items() for word in ("-s", f"{key}={value}")]
     if check:
         words += ["--seed", str(OTHER_SEEDS), "--seeds", str(CHECKS)]

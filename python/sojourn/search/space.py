@@ -22,6 +22,8 @@ NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 COUNTED = re.compile(r"\d+")
 #: Ends of ranges: above it, not every whole number is one of the machine's.
 LARGEST = 1e15
+#: Share of a range that is its end.
+EDGE = 0.05
 #: Digits of a value that is chosen from a range.
 DIGITS = 4
 RATES = (("Tbit", 1e12), ("Gbit", 1e9), ("Mbit", 1e6), ("kbit", 1e3), ("bit", 1.0))
@@ -65,6 +67,12 @@ class Range:
             number = by.suggest_float(name, self.low, self.high, log=self.log)
         text = self.text(number)
         return text, value if (value := _measured(text)[1]) is not None else number
+
+    def end(self, number: float) -> str:
+        """`lower` or `upper` for a number in the first or last twentieth of the range, else empty."""
+        low, high, at = (math.log(x) if self.log else x for x in (self.low, self.high, number))
+        share = (at - low) / (high - low)
+        return "lower" if share <= EDGE else "upper" if share >= 1 - EDGE else ""
 
     def text(self, number: float) -> str:
         """A number of four digits with its unit, as tc has it, and never outside the range."""

@@ -22,6 +22,8 @@ from sojourn.text import harmless
 
 SCHEMA = "sojourn/search/1"
 QUESTION, TRIALS = "search.json", "trials.jsonl"
+#: Parts of the question in a folder that may be others: what the file is called, and how many trials are wanted.
+FREE = ("scenario", "trials")
 #: Of the question in a folder, bytes.
 MOST_BYTES = 1 << 20
 #: The number of the scenario as it is, where the space does not have it.
@@ -77,6 +79,8 @@ class Question:
     seed: int = 1
     batch: int = 8
     sampler: str = "tpe"
+    #: Files with algorithms that the scenario names.
+    load: tuple[str, ...] = ()
 
     def jobs(self, name: str, settings: Mapping[str, str]) -> list[Job]:
         """The runs of a point, under a name; raises `ScenarioError`."""
@@ -252,7 +256,7 @@ def label(number: int) -> str:
 
 
 def check_folder(out: Path, document: Mapping[str, Any]) -> None:
-    """Raises `SearchError` if the folder is of another question; how many trials were asked for may differ."""
+    """Raises `SearchError` if the folder is of another question, but for what is `FREE`."""
     file = out / QUESTION
     if not file.exists():
         return
@@ -262,7 +266,7 @@ def check_folder(out: Path, document: Mapping[str, Any]) -> None:
         raise SearchError(f"{file}: expected the question of a search ({error})") from None
     there = there if isinstance(there, dict) else {}
     for key, value in document.items():
-        if key != "trials" and there.get(key) != value:
+        if key not in FREE and there.get(key) != value:
             was, now = (harmless(json.dumps(one)) for one in (there.get(key), value))
             raise SearchError(f"{file}: {key}: {was}, here {now}: expected another folder (-o), or --fresh")
 
