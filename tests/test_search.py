@@ -464,6 +464,12 @@ class TestFound:
         assert done.stderr.splitlines()[-1].endswith("nearest is bneck.delay")
         assert not (found / "wrong/search.json").exists()
 
+    def test_a_series_that_some_trials_lack_leaves_these_without_values(self, found: Path) -> None:
+        done = _search(found, "some", "--minimise", "max(queue.bneck.prob)", "-q", trials=8)
+        assert done.returncode == 0, done.stderr
+        errors = {trial["chosen"]["link.bneck.qdisc"]: "error" in trial for trial in _trials(found / "some")}
+        assert errors == {"dualpi2": False, "pfifo": True}
+
     def test_several_objectives_have_a_front(self, found: Path) -> None:
         options = ("--minimise", "p99(bneck.delay)", "--maximise", "goodput", "--json")
         done = _search(found, "front", *options, "--sampler", "nsga2")

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from sojourn.search.measures import Measured
     from sojourn.search.worst import Found, Ranking
 
-#: Rows of the ranking.
-MOST = 10
+#: Rows of the ranking, and characters of what may be long in it.
+MOST, LONGEST = 10, 36
 
 
 def worst(
@@ -200,8 +200,8 @@ def _show(ranking: Ranking, files: Sequence[Path]) -> None:
     screen.line(f"{measure.name}{f' of {subject}' if subject else ''}: {measure.about}", "bold")
     unjudged = f", {ranking.unjudged} more are too short to judge or have no such flows" if ranking.unjudged else ""
     screen.line(f"{len(ranking.found)} scenarios{unjudged}; goodput in Mbit/s, mean of each controller's flows")
-    rows = [_row(place, one) for place, one in enumerate(ranking.found[:MOST], 1)]
-    screen.table(["", "scenario", measure.name, "link", "RTT ms", "goodput", "queue"], rows, {0, 1, 5, 6}, optional=[4])
+    rows = [_row(one) for one in ranking.found[:MOST]]
+    screen.table(["scenario", measure.name, "link", "RTT ms", "goodput", "queue"], rows, {0, 4, 5}, optional=[3, 2])
     print()
     for file in files[:1]:
         print(f"next: sojourn run {harmless(str(file))}")
@@ -209,15 +209,19 @@ def _show(ranking: Ranking, files: Sequence[Path]) -> None:
         print(f"the others: {harmless(str(files[1]))} to {harmless(files[-1].name)}")
 
 
-def _row(place: int, one: Found) -> list[str]:
+def _row(one: Found) -> list[str]:
     conditions = one.conditions
     rates, rtts = (
-        " to ".join(f"{number:.3g}" for number in numbers)
+        " to ".join(f"{number:.4g}" for number in numbers)
         for numbers in (conditions.rates_mbps, conditions.base_rtts_ms)
     )
     # Without the shaper around each.
     queues = ", ".join(queue.rpartition("+")[2] for queue in conditions.queues)
-    return [str(place), one.job.id, f"{one.value:.3g}", rates, rtts, one.shares, queues]
+    return [one.job.id, f"{one.value:.3g}", rates, rtts, *(_begin(text) for text in (one.shares, queues))]
+
+
+def _begin(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def _document(ranking: Ranking, folder: Path, files: Sequence[Path], simple: Path | None) -> dict[str, Any]:

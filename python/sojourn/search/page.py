@@ -44,8 +44,8 @@ def _table(kind: str, question: Question, trials: Sequence[Trial], first: bool) 
     names = question.space.names
     short = labels(names)
     columns = [Column("Trial", "name"), *(Column(harmless(short[name].strip()), "text") for name in names)]
-    columns += [Column(harmless(with_unit(one.of))) for one in question.objectives]
-    columns += [Column(harmless(one.shown.text)) for one in question.constraints]
+    columns += [Column(harmless(with_unit(one.of)), "value") for one in question.objectives]
+    columns += [Column(harmless(one.shown.text), "value") for one in question.constraints]
     columns += [Column("", "soft")]
     rows: list[list[Cell | None]] = []
     reference = answer.as_it_is(trials, first)
@@ -54,6 +54,7 @@ def _table(kind: str, question: Question, trials: Sequence[Trial], first: bool) 
         values = [*trial.means, *shown_sides(question, trial)]
         missing = len(question.objectives) + len(question.constraints) - len(values)
         note = trial.error or ("" if trial.is_feasible else "violates a constraint")
-        cells = [Cell(a=value) for value in [*values, *[None] * missing]]
+        # Four digits, as the terminal has them: of shares near 1 two say nothing.
+        cells = [*(Cell(f"{value:.4g}") for value in values), *[Cell()] * missing]
         rows.append([Cell(name), *(Cell(shown(question, trial, n)) for n in names), *cells, Cell(harmless(note))])
     return Table(kind, columns, [Group(rows)])

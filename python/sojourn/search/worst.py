@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from sojourn.files import write_whole
 from sojourn.results import Run
 from sojourn.run import Job, duration_s, execute
 from sojourn.scenario import Scenario
-from sojourn.search.measures import Measured, Subject, state
+from sojourn.search.measures import Measured, State, Subject, state
 from sojourn.search.trials import Bench, SearchError, Trial
 from sojourn.shrink import STILL, Shrunk, plain, shrink
 from sojourn.suites import Role
@@ -91,7 +91,7 @@ def judge(measured: Measured, todo: Sequence[Job], out: Path, *, jobs: int | Non
             ranking.unjudged += 1
         else:
             there = state(outcome.run, measured.subject)
-            ranking.found.append(Found(by_id[outcome.id], value, _shares(there.goodputs) if there else ""))
+            ranking.found.append(Found(by_id[outcome.id], value, _shares(there)))
     ranking.sort()
     return ranking
 
@@ -111,7 +111,7 @@ def of_trials(measured: Measured, bench: Bench, trials: Sequence[Trial]) -> Rank
         name = trial.runs[0]
         (job,) = bench.question.jobs(name, trial.settings)
         there = state(Run(bench.out / name), measured.subject)
-        ranking.found.append(Found(job, trial.means[0], _shares(there.goodputs) if there else ""))
+        ranking.found.append(Found(job, trial.means[0], _shares(there)))
     ranking.sort()
     return ranking
 
@@ -161,12 +161,14 @@ def bounded(subject: Subject) -> Scenario:
     return Scenario.build({"name": name, "duration": "30s", "link": [link], "flow": flows})
 
 
-def _shares(goodputs: dict[str, tuple[str, float]]) -> str:
-    """Mean goodput of the flows of each controller, Mbit/s."""
-    return ", ".join(f"{name} {value:.3g}" for name, value in _means(goodputs))
-
-
-def _means(goodputs: dict[str, tuple[str, float]]) -> Iterator[tuple[str, float]]:
-    for name in dict.fromkeys(cc for cc, _ in goodputs.values()):
-        rates = [rate for cc, rate in goodputs.values() if cc == name]
-        yield f"{len(rates)} {name}" if len(rates) > 1 else name, sum(rates) / len(rates)
+def _shares(there: State | None) -> str:
+    """Mean goodput of the flows of each controller, Mbit/s, the judged ones first."""
+    if there is None:
+        return ""
+    flows = sorted(there.goodputs, key=lambda name: name not in there.judged)
+    parts = []
+    for controller in dict.fromkeys(there.goodputs[name][0] for name in flows):
+        rates = [rate for cc, rate in there.goodputs.values() if cc == controller]
+        count = f"{len(rates)} " if len(rates) > 1 else ""
+        parts.append(f"{count}{controller} {sum(rates) / len(rates):.3g}")
+    return ", ".join(parts)
