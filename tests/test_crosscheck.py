@@ -11,10 +11,11 @@ from sojourn import _core, engines
 from sojourn.cli import call
 from sojourn.crosscheck import campaign, quantities, records, replay, table, verdict
 from sojourn.crosscheck.quantities import Kind, Value
-from sojourn.crosscheck.shrink import plain, shrink
+from sojourn.crosscheck.shrink import shrink
 from sojourn.results import ResultsError
 from sojourn.run import Job, execute
 from sojourn.scenario import Scenario
+from sojourn.shrink import plain
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -41,8 +41,10 @@ VERBS = (
     "report",
     "run",
     "schema",
+    "search",
     "show",
     "tc",
+    "worst",
 )
 SCENARIO = """\
 name = "smoke"
@@ -127,6 +129,8 @@ COMMANDS = (
     "doctor --results results/a/smoke",
     # It needs a kernel in virtual time; tests/test_crosscheck.py runs it with one.
     "crosscheck --help",
+    "search smoke.toml --minimise p99(bneck.delay) --over link.bneck.rate=5Mbit..9Mbit:log --trials 3 -o results/found",
+    "worst --cc cubic --against reno --measure starvation --cases 2 --simplify 2 -o results/worst",
     "middlebox --help",
     "clean --dry",
     "clean --live --dry",

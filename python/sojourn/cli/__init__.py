@@ -18,6 +18,8 @@ from sojourn.cli import captures, comparisons, middlebox, plots, runs, tools, wo
 from sojourn.cli import crosscheck as crosschecks
 from sojourn.cli import doctor as doctors
 from sojourn.cli import query as queries
+from sojourn.cli import search as searches
+from sojourn.cli import worst as worsts
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
 
 __all__ = ["MISUSE", "OK", "call", "main"]
@@ -47,6 +49,8 @@ VERBS: dict[str, Callable[..., int]] = {
     "tc": tools.tc,
     "doctor": doctors.doctor,
     "crosscheck": crosschecks.crosscheck,
+    "search": searches.search,
+    "worst": worsts.worst,
 }
 for name, verb in VERBS.items():
     app.command(verb, name=name)

@@ -112,7 +112,7 @@ def _shrink(name: str, quantity: str | None, out: Path) -> int:
     shrunk = shrink(job, max(found, key=lambda one: one.excess), judge, say=say)
     file = out / f"{name}.toml"
     write_whole(file, shrunk.text)
-    one = shrunk.verdict
+    one = shrunk.finding
     print(f"{file}: {one.name} of {one.of}: {one.ours:.4g}, the kernel {one.kernel:.4g} ({shrunk.tried} cases tried)")
     return OK
 
