@@ -5,7 +5,7 @@
 1. The native module is compiled with counters (`-Cprofile-generate`).
 2. It does the shipped scenarios and the L4S runs of the suite ect1.
 3. It is compiled again with what was counted (`-Cprofile-use`): OUT/wheels.
-4. Both modules do runs that are not among those of step 2, in turn; the ratios of their CPU times are printed.
+4. Both modules do runs that are not among those of step 2, in turn; the ratios of the engine's CPU times are printed.
 
 FOLDER holds the package without a profile (default: `python`, after `make build`). Results of both are the same to the
 byte, which step 4 checks. Needs llvm-profdata of rustc's LLVM: `rustup component add llvm-tools`, or Debian's llvm-NN.
@@ -14,6 +14,7 @@ byte, which step 4 checks. Needs llvm-profdata of rustc's LLVM: `rustup componen
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 import tempfile
@@ -37,6 +38,17 @@ JUDGED = {
     '[[flow]]\nname = "f"\ncc = "cubic-sce"\nflows = 2\n',
 }
 ROUNDS = 5
+#: A run in the thread that holds it.
+ENGINE = """
+import json, sys, time
+import sojourn
+run = sojourn.start(sys.argv[1])
+begin = time.thread_time()
+while run.advance() != "ended":
+    pass
+result = run.finish()
+print(json.dumps([time.thread_time() - begin, result.summary]))
+"""
 
 
 def about(key: str) -> str:
@@ -77,14 +89,20 @@ def build(out: Path, name: str, flag: str) -> Path:
     return package
 
 
-def run(package: Path, what: tuple[str, ...], out: Path, **env: str) -> float:
-    """CPU seconds of `sojourn run`."""
-    command = [sys.executable, "-m", "sojourn", "run", *what, "--fresh", "--jobs", "1", "--out", str(out)]
-    return spent(command, {"PYTHONPATH": str(package), **env}).cpu_s
+def train(package: Path, out: Path) -> None:
+    command = [sys.executable, "-m", "sojourn", "run", *TRAINING, "--fresh", "--jobs", "1", "--out", str(out)]
+    spent(command, {"PYTHONPATH": str(package)})
+
+
+def engine_s(package: Path, scenario: Path) -> tuple[float, str]:
+    """CPU seconds of the engine alone, and the summary of the run."""
+    found = spent([sys.executable, "-c", ENGINE, str(scenario)], {"PYTHONPATH": str(package)})
+    seconds, summary = json.loads(found.output)
+    return seconds, summary
 
 
 def gain(plain: Path, trained: Path) -> dict[str, Spread]:
-    """CPU time with the profile as a ratio to that without, of each judged run.
+    """CPU time of the engine with the profile as a ratio to that without, of each judged run.
 
     Raises:
         MeasureError: the results are not the same.
@@ -94,15 +112,10 @@ def gain(plain: Path, trained: Path) -> dict[str, Spread]:
         for name, text in JUDGED.items():
             file = Path(scratch) / "judged.toml"
             file.write_text(f'name = "judged"\n{text}', encoding="utf-8")
-            times: dict[Path, list[float]] = {plain: [], trained: []}
-            kept = {}
-            for _ in range(ROUNDS):
-                for package, spent_s in times.items():
-                    spent_s.append(run(package, (str(file),), Path(scratch) / "out"))
-                    kept[package] = (Path(scratch) / "out/judged/series.parquet").read_bytes()
-            if kept[plain] != kept[trained]:
+            rounds = [(engine_s(trained, file), engine_s(plain, file)) for _ in range(ROUNDS)]
+            if any(with_it[1] != without[1] for with_it, without in rounds):
                 raise MeasureError(f"{name}: the profile changed the results")
-            ratios[name] = paired_ratios(times[trained], times[plain])
+            ratios[name] = paired_ratios([one[0][0] for one in rounds], [one[1][0] for one in rounds])
     return ratios
 
 
@@ -126,7 +139,7 @@ def main() -> int:
         for file in raw.iterdir():
             file.unlink()
         print("running what the profile is of", flush=True)
-        run(counting, TRAINING, out / "runs")
+        train(counting, out / "runs")
         profile = out / "merged.profdata"
         spent([str(tool), "merge", "-o", str(profile), *(str(file) for file in raw.glob("*.profraw"))])
         print("compiling with the profile", flush=True)

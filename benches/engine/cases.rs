@@ -160,10 +160,11 @@ impl Case {
         );
         for n in 0..self.flows {
             let cc = self.ccs[n as usize % self.ccs.len()];
-            let start_us = duration_s * STARTS * 1e6 * f64::from(n) / f64::from(self.flows);
+            let start_ns =
+                (duration_s * STARTS * 1e9 * f64::from(n) / f64::from(self.flows)) as u64;
             let _ = write!(
                 text,
-                "[[flow]]\nname = \"f{n}\"\ncc = \"{cc}\"\nstart = \"{start_us}us\"\n"
+                "[[flow]]\nname = \"f{n}\"\ncc = \"{cc}\"\nstart = \"{start_ns}ns\"\n"
             );
         }
         text
