@@ -151,7 +151,7 @@ def _series(runs: Sequence[Run]) -> pl.LazyFrame:
 
 def _said(error: str, tables: Sequence[str]) -> str:
     """What polars says in one line, with the nearest name."""
-    line = harmless(error.split("\n")[0].strip())
+    line: str = harmless(error.split("\n")[0].strip())
     if found := re.match(r"relation '(.*)' was not found", line):
         return f"no table {found[1]}{_nearest(found[1], tables)}; there are {', '.join(tables)}"
     if found := re.match(r"unable to find column \"(.*?)\"; valid columns: \[(.*)\]", line):
@@ -167,5 +167,3 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, n=1) or [one for one in known if name in one][:1]
     quoted = f'"{near[0]}"' if near and not near[0].isidentifier() else "".join(near)
     return f": nearest is {quoted}" if near else ""
-
-
