@@ -1,5 +1,5 @@
 """`python -m sojourn`."""
 
-from sojourn.cli import main
+from sojourn.command import main
 
 main()

@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ GROUP = re.compile(r"group\.(.+?)\.open")
 
 #: Least width of the intervals of a rate over time: that of netperf's interim results.
 SHORT_S = 0.1
+#: Runs whose series are kept in memory.
+RECENT = 8
 SETTLE_S = 10.0
 CLOSE_S = 1.0
 
@@ -114,7 +116,10 @@ class Finished(Protocol):
 
 
 class Cached:
-    """A source that is read once, under its own id or another."""
+    """A source that is read at once and kept while it is among the recent ones, under its own id or another."""
+
+    #: Those of which the series are in memory, the last one last: a walk over many runs keeps few of them.
+    _recent: ClassVar[list[Cached]] = []
 
     def __init__(self, source: Source, run_id: str | None = None) -> None:
         self.id = source.id if run_id is None else run_id
@@ -130,6 +135,11 @@ class Cached:
 
     def series(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Times in seconds and values."""
+        if not self._read and hasattr(self._source, "columns"):
+            self._read = self._source.columns()
+            self._recent.append(self)
+            if len(self._recent) > RECENT:
+                self._recent.pop(0)._read = {}
         if name not in self._read:
             self._read[name] = self._source.series(name)
         return self._read[name]

@@ -7,19 +7,13 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
 from sojourn import _core
-from sojourn.cli import captures, comparisons, middlebox, plots, runs, tools, words
-from sojourn.cli import crosscheck as crosschecks
-from sojourn.cli import doctor as doctors
-from sojourn.cli import query as queries
-from sojourn.cli import search as searches
-from sojourn.cli import worst as worsts
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
 
 __all__ = ["MISUSE", "OK", "call", "main"]
@@ -32,49 +26,34 @@ app = App(
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )
-VERBS: dict[str, Callable[..., int]] = {
-    "run": runs.run,
-    "list": runs.list_,
-    "show": runs.show,
-    "clean": runs.clean,
-    "qdisc": words.qdisc,
-    "cc": words.cc,
-    "app": words.app_,
-    "schema": words.schema,
-    "query": queries.query,
-    "compare": comparisons.compare,
-    "report": comparisons.report,
-    "fidelity": comparisons.fidelity,
-    "pcap": captures.pcap,
-    "tc": tools.tc,
-    "doctor": doctors.doctor,
-    "crosscheck": crosschecks.crosscheck,
-    "search": searches.search,
-    "worst": worsts.worst,
+#: Verbs, and where each is; a module is loaded when one of its verbs is wanted.
+VERBS = {
+    "run": "runs:run",
+    "list": "runs:list_",
+    "show": "runs:show",
+    "clean": "runs:clean",
+    "qdisc": "words:qdisc",
+    "cc": "words:cc",
+    "app": "words:app_",
+    "schema": "words:schema",
+    "query": "query:query",
+    "compare": "comparisons:compare",
+    "report": "comparisons:report",
+    "fidelity": "comparisons:fidelity",
+    "pcap": "captures:pcap",
+    "tc": "tools:tc",
+    "doctor": "doctor:doctor",
+    "crosscheck": "crosscheck:crosscheck",
+    "search": "search:search",
+    "worst": "worst:worst",
+    "plot": "plots:app",
+    "import": "tools:importers",
+    "export": "tools:exporters",
+    "kernel": "tools:kernel",
+    "middlebox": "middlebox:app",
 }
-for name, verb in VERBS.items():
-    app.command(verb, name=name)
-
-app.command(plot := App(name="plot"))
-plot.default(plots.plot)
-plot.command(plots.thp_delay, name="thp-delay")
-plot.command(plots.cdf, name="cdf")
-plot.command(plots.txrx, name="txrx")
-
-app.command(importers := App(name="import", help="Read what other tools wrote: results, scripts."))
-importers.command(tools.import_flent, name="flent")
-importers.command(tools.import_tc, name="tc")
-importers.command(tools.import_delay, name="delay")
-app.command(exporters := App(name="export", help="Write runs in the formats of other tools."))
-exporters.command(tools.export_flent, name="flent")
-exporters.command(tools.export_csv, name="csv")
-exporters.command(tools.export_qlog, name="qlog")
-app.command(kernel := App(name="kernel", help="The Linux kernel of the engine `linux`: make one, show what it has."))
-kernel.command(tools.kernel_build, name="build")
-kernel.command(tools.kernel_show, name="show")
-app.command(box := App(name="middlebox"))
-box.default(middlebox.middlebox)
-box.command(middlebox.ctl, name="ctl")
+for name, place in VERBS.items():
+    app.command(f"sojourn.cli.{place}", name=name)
 
 
 @app.command(name="--install-completion")
@@ -100,6 +79,10 @@ def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None, /) -
 
 def call(arguments: Sequence[str] | None = None) -> int:
     """The whole command as a function: arguments to exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words or words[0] not in VERBS:  # a page about all verbs takes a line from each
+        for name in VERBS:
+            app[name]
     try:
         code = app(arguments, exit_on_error=False, print_error=False)
         sys.stdout.flush()

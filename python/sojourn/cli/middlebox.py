@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from sojourn import _core
 from sojourn.cli.common import FAILED, OK, Json, Set, UsageError, one_run, overrides, print_json, say
@@ -276,3 +276,8 @@ def _summary(reading: dict[str, Any]) -> None:
     bound = figure(end["max_lateness_ms"])
     meaning = "delays are those of the queues" if end["verdict"] == "on time" else "delays are of this machine, too"
     screen.line(f"{end['verdict']}: {meaning} (99th percentile of the lateness against {bound} ms)")
+
+
+app = App(name="middlebox")
+app.default(middlebox)
+app.command(ctl, name="ctl")

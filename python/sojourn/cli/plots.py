@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from sojourn.cli.common import MISUSE, OK, SOME_FAILED, Json, Output, UsageError, print_json, say, written
@@ -206,3 +206,10 @@ def _drawn(drawn: Drawn[Any], *, as_json: bool) -> int:
     else:
         print("\n".join([*map(str, drawn.logs), str(drawn.path)]))
     return OK
+
+
+app = App(name="plot")
+app.default(plot)
+app.command(thp_delay, name="thp-delay")
+app.command(cdf, name="cdf")
+app.command(txrx, name="txrx")

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from sojourn import _core
@@ -300,3 +300,16 @@ def kernel_show(*, fresh: bool = False, as_json: Json = False) -> int:
         if refused:
             print(f"queue {name} without {', '.join(refused)}")
     return OK
+
+
+importers = App(name="import", help="Read what other tools wrote: results, scripts.")
+importers.command(import_flent, name="flent")
+importers.command(import_tc, name="tc")
+importers.command(import_delay, name="delay")
+exporters = App(name="export", help="Write runs in the formats of other tools.")
+exporters.command(export_flent, name="flent")
+exporters.command(export_csv, name="csv")
+exporters.command(export_qlog, name="qlog")
+kernel = App(name="kernel", help="The Linux kernel of the engine `linux`: make one, show what it has.")
+kernel.command(kernel_build, name="build")
+kernel.command(kernel_show, name="show")

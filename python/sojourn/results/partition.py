@@ -271,7 +271,7 @@ class _Fresh:
 
     scenario = ""
 
-    def __init__(self, run_id: str, kept: Kept, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, run_id: str, kept: Kept, manifest: dict[str, Any]) -> None:
         self.id, self.complete, self.manifest = run_id, kept.complete, manifest
         self.summary, self.queues = (json.loads(kept.read(name)) for name in (SUMMARY, QUEUES))
 

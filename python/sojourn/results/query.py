@@ -151,7 +151,7 @@ def _series(runs: Sequence[Run]) -> pl.LazyFrame:
 
 def _said(error: str, tables: Sequence[str]) -> str:
     """What polars says in one line, with the nearest name."""
-    line = harmless(error.split("\n")[0].strip())
+    line: str = harmless(error.split("\n")[0].strip())
     if found := re.match(r"relation '(.*)' was not found", line):
         return f"no table {found[1]}{_nearest(found[1], tables)}; there are {', '.join(tables)}"
     if found := re.match(r"unable to find column \"(.*?)\"; valid columns: \[(.*)\]", line):

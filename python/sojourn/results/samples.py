@@ -7,15 +7,15 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from sojourn import _core
 
-FloatArray = NDArray[np.float64]
+    FloatArray = NDArray[np.float64]
+
 #: What a Parquet file begins with.
 PARQUET = b"PAR1"
 #: Rows of a Parquet file that are packed together.
@@ -34,6 +34,8 @@ class Samples(NamedTuple):
     @classmethod
     def of(cls, result: _core.RunResult) -> Samples:
         """What was recorded; what has no sample is left out."""
+        import numpy as np
+
         recorded = [one for one in result.series if len(one[2])]
         names, units, times, values = zip(*recorded, strict=True) if recorded else ((), (), (), ())
         t_s, joined = (np.concatenate([np.empty(0), *columns]) for columns in (times, values))
@@ -59,6 +61,8 @@ class Samples(NamedTuple):
             import polars as pl
 
             return cls.of_frame(pl.read_parquet(io.BytesIO(content)))
+        import numpy as np
+
         head, _, numbers = content.partition(b"\n")
         names, units, lengths = json.loads(head)
         t_s, values = np.frombuffer(numbers, dtype="<f8").reshape(2, -1)
@@ -72,6 +76,7 @@ def frame_of(samples: Samples) -> pl.DataFrame:
 
 def frame_of_runs(runs: Iterable[tuple[str, Samples]]) -> pl.DataFrame:
     """The same of several runs, with their `id` first."""
+    import numpy as np
     import polars as pl
 
     found = list(runs)
