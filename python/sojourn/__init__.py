@@ -10,9 +10,11 @@ The functions here are the verbs of the command line:
 from sojourn._core import Ack, AckEvent, Lost, Packet, Path, RateSample, ScenarioError, Sent, Window, version
 from sojourn.algorithms import AlgorithmError, BitsPerSecond, Bytes, Seconds, controller, load_algorithms, qdisc
 from sojourn.engines import EngineError
+from sojourn.executors import ExecutorError
 from sojourn.results import ResultSet, Run
 from sojourn.run import RunError, run, start
 from sojourn.scenario import Scenario, load
+from sojourn.work import WorkerError
 
 __version__ = version()
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "BitsPerSecond",
     "Bytes",
     "EngineError",
+    "ExecutorError",
     "Lost",
     "Packet",
     "Path",
@@ -34,6 +37,7 @@ __all__ = [
     "Seconds",
     "Sent",
     "Window",
+    "WorkerError",
     "controller",
     "load",
     "load_algorithms",

@@ -172,7 +172,7 @@ class Jobs(Executor):
             said = call.job.paths.stderr.read_text(encoding="utf-8", errors="replace")
         except OSError:
             said = ""
-        return f"no result; its last line: {_last_line(said)}" if said.strip() else "no result, and it said nothing"
+        return f"no result; it said: {_last_line(said)}" if said.strip() else "no result, and it said nothing"
 
 
 def _queued() -> set[str] | None:
@@ -186,8 +186,9 @@ def _queued() -> set[str] | None:
 
 
 def _last_line(text: str) -> str:
-    """The line that says what happened, without what submitit puts below it."""
+    """The line that says what happened: the last with an error, or the last, without what submitit puts below it."""
     lines = [line for line in text.partition("You can check full logs")[0].splitlines() if line.strip(" -")]
+    lines = [line for line in lines if "error" in line.lower()] or lines
     return shortened(harmless(lines[-1].strip())) if lines else "nothing"
 
 
