@@ -14,15 +14,18 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from sojourn import _core, algorithms, engines, results, suites
 from sojourn.engines import Engine
 from sojourn.glance import Glance
+from sojourn.precision import goals_of
 from sojourn.progress import Progress
 from sojourn.results import ResultsError, ResultSet, Run
 from sojourn.scenario import Resolved, Scenario, load
+from sojourn.seeds import until as needed
 from sojourn.text import harmless, shortened
 
 RESULTS = Path("results")
@@ -69,6 +72,7 @@ def run(
     jobs: int | None = None,
     seed: int | None = None,
     seeds: int = 1,
+    until: Iterable[str] = (),
     variant: str | None = None,
     fresh: bool = False,
     engine: engines.Name = "sim",
@@ -76,16 +80,20 @@ def run(
 ) -> ResultSet:
     """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does; of a sweep all runs.
 
-    `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of
-    the suite's or a name for what they change. `allow_exec` lets scenarios run the programs that they name. Raises
+    `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of the suite's or
+    a name for what they change. With `until` (`["goodput 2%"]`) a point gets as many of the `seeds`, at least 5, as
+    make its 95 % intervals this narrow; `ResultSet.intervals` has them. `allow_exec` lets scenarios run the programs
+    that they name. Raises
     `ScenarioError` before anything is written, `EngineError` likewise for what the engine cannot do, and
     `RunError` after all runs if any failed.
     """
     targets = [target] if isinstance(target, Scenario | str | Path) else list(target)
+    goals = goals_of(until, seeds)
     todo = plan(targets, overrides, seed=seed, seeds=seeds, variant=variant)
     chosen = able(engines.named(engine, engines.Options(allow_exec=allow_exec)), todo)
     folder = Path(out) if out else new_folder(todo[0].id.split("/")[0])
-    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, engine=chosen)
+    do = partial(execute, out=folder, jobs=jobs, fresh=fresh, engine=chosen)
+    outcomes = [one for point in needed(todo, goals, do) for one in point.outcomes] if goals else do(todo)
     if any(o.status == "failed" for o in outcomes):
         raise RunError(outcomes)
     return ResultSet(folder, (o.run for o in outcomes if o.run))
@@ -148,7 +156,11 @@ def plan(
             known = starts.setdefault(name, start)
             for number in range(start, start + seeds):
                 changed = {**settings, **first.swept, "name": name, "seed": str(number)}
-                resolved = first if seeds == 1 else replace(scenario.resolve(changed), swept=first.swept)
+                resolved = (
+                    first
+                    if seeds == 1
+                    else replace(scenario.resolve(changed), swept=first.swept, sampled=first.sampled)
+                )
                 job_id = f"{name}{label}" + ("" if number == known else f"@seed{number}")
                 results.check_id(job_id)
                 if found.get(job_id, Job(job_id, resolved, 0)).scenario.text != resolved.text:

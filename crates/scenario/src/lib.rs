@@ -24,6 +24,7 @@ pub mod noise;
 mod paths;
 mod ramp;
 mod resolve;
+mod sample;
 pub mod scenario;
 mod schedule;
 mod sweep;
@@ -41,8 +42,9 @@ pub use engine::{Engine, Run, Status, complete};
 pub use error::{Origin, ScenarioError};
 pub use exec::{Exec, Program, command_line};
 pub use file::schema;
-pub use load::{Parsed, SweepPoint, expand, load};
+pub use load::{Parsed, SweepPoint, design, expand, expand_at, load};
 pub use noise::Noise;
+pub use sample::{Design, Method};
 pub use scenario::{
     Change, Direction, Edit, Flow, Hop, Link, Measure, Path, Ping, Scenario, Spread, Stack, Tunnel,
 };

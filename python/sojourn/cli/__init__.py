@@ -14,7 +14,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
 from sojourn import _core
-from sojourn.cli import captures, comparisons, middlebox, plots, runs, tools, words
+from sojourn.cli import captures, comparisons, middlebox, plots, runs, studies, tools, words
 from sojourn.cli import crosscheck as crosschecks
 from sojourn.cli import doctor as doctors
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
@@ -54,6 +54,9 @@ plot.default(plots.plot)
 plot.command(plots.thp_delay, name="thp-delay")
 plot.command(plots.cdf, name="cdf")
 plot.command(plots.txrx, name="txrx")
+plot.command(studies.heat, name="heat")
+plot.command(studies.lines, name="lines")
+plot.command(studies.pareto, name="pareto")
 
 app.command(importers := App(name="import", help="Read what other tools wrote: results, scripts."))
 importers.command(tools.import_flent, name="flent")
