@@ -40,7 +40,7 @@ MOST_CELLS = 16
 #: Cells with numbers in them.
 MOST_NUMBERS = 64
 #: Swept values are on a logarithmic axis from here on.
-SWEPT_DECADE = 10.0
+SWEPT_DECADE = 8.0
 #: Points of a front that are named in the picture.
 MOST_NAMED = 8
 STOPS = 32
@@ -99,8 +99,9 @@ def lines(study: Study, value: str, x: str | None = None, by: str | None = None,
     if across is None:
         raise StudyError("expected a name for the axis beside those of lines and panels")
     if kinds is None:
-        fits = [one for one in study.names.values() if one not in (across, of) and len(one.texts) <= MOST_CURVES]
-        kinds = next((one for one in fits if not one.numbers), next(iter(fits), None))
+        free = [one for one in study.names.values() if one not in (across, of)]
+        fits = [one for one in free if len(one.texts) <= min(MOST_CURVES, len(points) // 2)]
+        kinds = min(fits, key=lambda one: bool(one.numbers), default=None)
     if kinds and len(kinds.texts) > MOST_CURVES:
         raise StudyError(f"{kinds.name}: expected at most {MOST_CURVES} values, a line each, found {len(kinds.texts)}")
     label, factor = LABELS[value]
