@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -138,7 +139,7 @@ def test_a_point_is_an_id_without_its_seed() -> None:
 
 
 def test_means_leave_out_what_a_run_does_not_have() -> None:
-    rows = [{"goodput_mbps": 1.0, "drops": None}, {"goodput_mbps": 3.0, "drops": 4, "queue": "b"}]
+    rows: list[dict[str, Any]] = [{"goodput_mbps": 1.0, "drops": None}, {"goodput_mbps": 3.0, "drops": 4, "queue": "b"}]
     found = means(rows)
     assert found["goodput_mbps"].mean == 2.0
     assert found["drops"] == Mean(4.0, None, 1)

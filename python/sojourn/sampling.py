@@ -41,7 +41,8 @@ def _sobol(points: int, seed: int, dimensions: int) -> NDArray[np.float64]:
     sequence = qmc.Sobol(dimensions, scramble=False, bits=BITS).random_base2((points - 1).bit_length())[:points]
     whole = (sequence * 2**BITS).astype(np.uint64)
     shift = _bits(seed, (1, dimensions))
-    return ((whole ^ shift).astype(np.float64) + 0.5) / 2**BITS
+    made: NDArray[np.float64] = ((whole ^ shift).astype(np.float64) + 0.5) / 2**BITS
+    return made
 
 
 def _latin_hypercube(points: int, seed: int, dimensions: int) -> NDArray[np.float64]:
@@ -50,7 +51,8 @@ def _latin_hypercube(points: int, seed: int, dimensions: int) -> NDArray[np.floa
 
     keys, places = _bits(seed, (2, points, dimensions))
     order = keys.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
-    return (order + places.astype(np.float64) / 2**BITS) / points
+    made: NDArray[np.float64] = (order + places.astype(np.float64) / 2**BITS) / points
+    return made
 
 
 def _bits(seed: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:

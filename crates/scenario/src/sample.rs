@@ -7,7 +7,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use sojourn_core::{Bytes, Dur, Quantity as _, Rate};
+use sojourn_core::{Bytes, Dur, Quantity as _, Rate, math};
 
 use crate::doc::{Doc, Node, Value};
 use crate::error::{Origin, ScenarioError, place};
@@ -209,10 +209,10 @@ impl Domain {
             _ => false,
         };
         if let Value::Array(values) = &node.value {
-            return match values.is_empty() {
-                true => fail(node, "", "expected at least one value".to_owned()),
-                false => Ok(Self::Choices(values.clone())),
-            };
+            if values.is_empty() {
+                return fail(node, "", "expected at least one value".to_owned());
+            }
+            return Ok(Self::Choices(values.clone()));
         }
         let [Some(low), Some(high)] = ["from", "to"].map(|key| node.entry(key)) else {
             return fail(node, "", "expected `from` and `to`".to_owned());
@@ -275,7 +275,7 @@ impl Domain {
                 let is_whole = *unit == Unit::Whole;
                 let beyond = most + f64::from(is_whole);
                 let number = if *is_log {
-                    (least.ln() + share * (beyond.ln() - least.ln())).exp()
+                    math::exp(math::ln(*least) + share * (math::ln(beyond) - math::ln(*least)))
                 } else {
                     least + share * (beyond - least)
                 };
@@ -289,7 +289,8 @@ impl Domain {
 /// The number to `DIGITS` digits, and to as many more as all of a narrow range have in common.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "3 to 15")]
 fn rounded(number: f64, least: f64, most: f64) -> f64 {
-    let common = (least.abs().max(most.abs()) / (most - least)).log10().floor().max(0.0);
+    let share = least.abs().max(most.abs()) / (most - least);
+    let common = (math::ln(share) / math::ln(10.0)).floor().max(0.0);
     let behind_point = (DIGITS - 1.0 + common).min(15.0) as usize;
     // Through decimal text, which is exact where a product of powers of ten is not.
     format!("{number:.behind_point$e}").parse().unwrap_or(number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 #: Panels in a row, inches of each, and of what is around them.
 ACROSS, WIDTH_IN, HEIGHT_IN = 3, 4.0, 3.3
 MARKERS = "osD^vPX*"
-DASHES = ("-", (0, (5, 2)), (0, (2, 2)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)), (0, (4, 1, 1, 1)))
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 2)),
+    (0, (2, 2)),
+    (0, (6, 2, 1, 2)),
+    (0, (1, 1)),
+    (0, (8, 2)),
+    (0, (3, 3)),
+    (0, (4, 1, 1, 1)),
+)
 #: Below this lightness what is written on a cell is white.
 DARK = 0.55
 
@@ -102,8 +111,8 @@ def _curve(ax: Axes, curve: Curve, chart: Chart) -> None:
     marks, marker = curve.marks, MARKERS[curve.shape % len(MARKERS)]
     x, y = [mark.x for mark in marks], [mark.y for mark in marks]
     if chart.kind == "dots":
-        edge = {"edgecolors": "white", "linewidths": 0.5}
-        ax.scatter(x, y, c=[mark.colour for mark in marks], s=60 if len(marks) < 200 else 25, zorder=3, **edge)
+        size = 60 if len(marks) < 200 else 25
+        ax.scatter(x, y, c=[mark.colour for mark in marks], s=size, zorder=3, edgecolors="white", linewidths=0.5)
         return
     if curve.is_front:
         ax.plot(x, y, color=curve.colour, linewidth=1.2, linestyle=(0, (4, 2)), zorder=2)
