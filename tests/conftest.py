@@ -112,7 +112,12 @@ class FakeCore(ModuleType):
         shown = "".join(f"# {key}={value}\n" for key, value in overrides if key not in ("seed", "name"))
         return "\n".join([*lines, f"seed = {seed}", ""]) + shown, ["a warning"]
 
-    def expand(self, text: str, file: str, overrides: list[tuple[str, str]]) -> list[tuple[list[tuple[str, str]], str]]:
+    def design(self, text: str, file: str, overrides: list[tuple[str, str]]) -> None:
+        """It has no samples."""
+
+    def expand(
+        self, text: str, file: str, overrides: list[tuple[str, str]], cube: list[list[float]]
+    ) -> list[tuple[list[tuple[str, str]], str]]:
         self.resolve(text, file, overrides)
         axes = tomllib.loads(text).get("sweep", {})
         axes |= {key: [value] for key, value in overrides if key in axes}

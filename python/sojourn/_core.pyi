@@ -182,8 +182,16 @@ def schema() -> str:
 def resolve(text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, list[str]]:
     """Validates a scenario; returns it with every default written out, and warnings."""
 
-def expand(text: str, file: str, overrides: list[tuple[str, str]]) -> list[tuple[list[tuple[str, str]], str]]:
-    """The runs of a file's sweep, or its only one: names and values of the axes, and the resolved scenario."""
+def design(text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, int, int, list[str]] | None:
+    """Method, points, seed and names of a file's `[sample]`, if it has one."""
+
+def expand(
+    text: str, file: str, overrides: list[tuple[str, str]], cube: list[list[float]] = ...
+) -> list[tuple[list[tuple[str, str]], str]]:
+    """The runs of a file's sweep, or its only one: names and values of the axes, and the resolved scenario.
+
+    `cube` has a row for each point of its `[sample]`, with a coordinate from 0 to below 1 for each of its names.
+    """
 
 def draw_rules() -> int:
     """Grows with every change of what cases are drawn."""

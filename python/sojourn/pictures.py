@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from sojourn.interop import flent
 from sojourn.metrics import Source
-from sojourn.plot import NO_LIMITS, Limits, PlotError, chosen, picture, write
+from sojourn.plot import NO_LIMITS, Limits, PlotError, charts, chosen, picture, save, styled, write
 from sojourn.plot.upload_with_ping_and_tcp_rtt import Scale
 from sojourn.results import ResultSet, exists
+from sojourn.study.chart import Chart
+from sojourn.study.points import Study
 
 
 def plot(
@@ -67,6 +69,19 @@ def plot_each(
             yield PlotError(f"{source.id}: {error}".replace(f"{source.id}: {source.id}:", f"{source.id}:"))
         else:
             yield target
+
+
+def draw_study(folder: Path, make: Callable[[Study], Chart], output: Path | None = None) -> Path:
+    """Draws a chart of the study in a results folder; raises `StudyError` for what the study does not have."""
+    study = Study.of(ResultSet.open(folder))
+    chart = make(study)
+    name = study.points[0].id.partition("/")[0]
+    target = picture(output, name, chart.kind)
+    with styled():
+        heading = f"{name}: {chart.title}"
+        description = f"{chart.y.label} over {chart.x.label}, {chart.runs} points of {name}"
+        save(charts.draw(chart), target, heading=heading, description=description)
+    return target
 
 
 def sources_of(runs: str | Path | Sequence[str | Path]) -> list[Source]:

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from sojourn import _core, engines, executors, results, suites
@@ -17,8 +18,10 @@ from sojourn.execution import cores as cores
 from sojourn.execution import execute as execute
 from sojourn.jobs import Job as Job
 from sojourn.jobs import Outcome as Outcome
+from sojourn.precision import goals_of
 from sojourn.results import ResultSet
 from sojourn.scenario import Resolved, Scenario, load
+from sojourn.seeds import until as needed
 
 
 class RunError(RuntimeError):
@@ -39,6 +42,7 @@ def run(
     jobs: int | None = None,
     seed: int | None = None,
     seeds: int = 1,
+    until: Iterable[str] = (),
     variant: str | None = None,
     fresh: bool = False,
     engine: engines.Name = "sim",
@@ -48,21 +52,21 @@ def run(
 ) -> ResultSet:
     """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does; of a sweep all runs.
 
-    `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of
-    the suite's or a name for what they change. `allow_exec` lets scenarios run the programs that they name. `store` is
-    how runs are kept, in folders or a dataset; by default a dataset if they are more than 200. The runs
-    go to threads of this process, or to an `executor`: any of `concurrent.futures`, or one by its name, as
-    `--executor` takes it.
-
-    Raises `ScenarioError` before anything is written, `EngineError` and `ExecutorError` likewise for what cannot be
-    done there, and `RunError` after all runs if any failed.
+    `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of the suite's or
+    a name for what they change. With `until` (`["goodput 2%"]`) a point gets as many of the `seeds`, at least 5, as
+    make its 95 % intervals this narrow; `ResultSet.intervals` has them. `allow_exec` lets scenarios run the programs
+    that they name. `store` is how runs are kept, in folders or a dataset; by default a dataset if they are more than
+    200. The runs go to threads of this process, or to an `executor`: any of `concurrent.futures`, or one by its name,
+    as `--executor` takes it.
     """
     targets = [target] if isinstance(target, Scenario | str | Path) else list(target)
+    goals = goals_of(until, seeds)
     todo = plan(targets, overrides, seed=seed, seeds=seeds, variant=variant)
     chosen = able(engines.named(engine, engines.Options(allow_exec=allow_exec)), todo)
     folder = Path(out) if out else new_folder(todo[0].id.split("/")[0])
     with executors.opened(executor) as where:
-        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, engine=chosen, form=store, executor=where)
+        do = partial(execute, out=folder, jobs=jobs, fresh=fresh, engine=chosen, form=store, executor=where)
+        outcomes = [one for point in needed(todo, goals, do) for one in point.outcomes] if goals else do(todo)
     if any(o.status == "failed" for o in outcomes):
         raise RunError(outcomes)
     return ResultSet(folder, (o.run for o in outcomes if o.run))
@@ -125,7 +129,11 @@ def plan(
             known = starts.setdefault(name, start)
             for number in range(start, start + seeds):
                 changed = {**settings, **first.swept, "name": name, "seed": str(number)}
-                resolved = first if seeds == 1 else replace(scenario.resolve(changed), swept=first.swept)
+                resolved = (
+                    first
+                    if seeds == 1
+                    else replace(scenario.resolve(changed), swept=first.swept, sampled=first.sampled)
+                )
                 job_id = f"{name}{label}" + ("" if number == known else f"@seed{number}")
                 results.check_id(job_id)
                 if job_id in found and found[job_id].scenario.text != resolved.text:

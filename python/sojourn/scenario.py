@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, sampling
 
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 #: Characters of a run's name that one swept value may take; the rest of a longer one is a hash.
 LONGEST_VALUE = 40
+#: What is no name in `[sample]`.
+SAMPLE_KEYS = ("method", "points", "seed")
 #: What a run is called by other means, or not at all.
 UNNAMED = ("seed", "name", "description")
 
@@ -42,19 +44,26 @@ class Scenario:
         """All runs of the `[sweep]`, the first axis changing slowest, or the one run of a scenario without.
 
         Each is named by its values: `NAME/dualpi2+delay-20ms`. An override of a swept name is that axis's only value.
+        Points of a `[sample]` change fastest and are named by their numbers: `NAME/dualpi2+p0017`.
         """
         settings = dict(overrides or {})
-        expanded = _core.expand(self.text, self.file, list(settings.items()))
+        given = list(settings.items())
+        design = _core.design(self.text, self.file, given)
+        method, count, seed, sampled = design or ("", 1, 0, [])
+        cube = sampling.cube(method, count, seed, len(sampled)) if design else []
+        expanded = _core.expand(self.text, self.file, given, cube)
         points = [dict(values) for values, _ in expanded]
         if not any(points):
             return [self.resolve(settings)]
-        named = [{key: value for key, value in point.items() if key not in UNNAMED} for point in points]
+        unnamed = {*UNNAMED, *sampled}
+        named = [{key: value for key, value in point.items() if key not in unnamed} for point in points]
         labels = _labels(named)
         runs = []
-        for (_, text), point, values in zip(expanded, points, named, strict=True):
-            label = "+".join(labels[item] for item in values.items())
-            run = self.resolve({**settings, **point, **({"name": f"{head(text)['name']}/{label}"} if values else {})})
-            runs.append(Resolved(run.text, run.warnings, point))
+        for number, ((_, text), point, values) in enumerate(zip(expanded, points, named, strict=True)):
+            parts = [labels[item] for item in values.items()]
+            label = "+".join([*parts, sampling.label(number % count)] if design else parts)
+            run = self.resolve({**settings, **point, **({"name": f"{head(text)['name']}/{label}"} if label else {})})
+            runs.append(Resolved(run.text, run.warnings, point, tuple(sampled)))
         return _without_switched(runs)
 
     def sweep(
@@ -67,6 +76,15 @@ class Scenario:
             return {key: [_typed(settings[key])] if key in settings else values for key, values in axes.items()}
         return [_steps(table, settings) for table in axes]
 
+    def sample(self, overrides: Mapping[str, str] | None = None) -> dict[str, object]:
+        """The `[sample]` of the file; a name that is overridden has its value as the only choice."""
+        settings = dict(overrides or {})
+        table = tomllib.loads(self.text).get("sample", {})
+        own = {key.removeprefix("sample."): value for key, value in settings.items() if key.startswith("sample.")}
+        table |= {key: _typed(value) for key, value in own.items()}
+        fixed = {key: [_typed(settings[key])] for key in table if key in settings and key not in SAMPLE_KEYS}
+        return {**table, **fixed}
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -76,6 +94,8 @@ class Resolved:
     warnings: tuple[str, ...] = ()
     #: Swept names and the values that this run has of them.
     swept: Mapping[str, str] = field(default_factory=dict)
+    #: Those of them that its name does not tell: a sample's.
+    sampled: tuple[str, ...] = ()
 
     def document(self) -> dict[str, object]:
         """The text as dictionaries and lists."""
@@ -137,6 +157,7 @@ def _without_switched(runs: list[Resolved]) -> list[Resolved]:
             run.text,
             tuple(w for w in run.warnings if w in everywhere or any(w.startswith(f"-s {key}: ") for key in run.swept)),
             run.swept,
+            run.sampled,
         )
         for run in runs
     ]

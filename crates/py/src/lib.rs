@@ -50,15 +50,29 @@ fn resolve(
     Ok((sojourn_scenario::to_toml(&parsed.scenario), parsed.warnings))
 }
 
-/// The runs of a file's sweep: axis values and resolved scenario.
+/// Method, points, seed and names of a file's `[sample]`; None if it has none.
 #[pyfunction]
+fn design(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<Option<(String, usize, u64, Vec<String>)>> {
+    let found = sojourn_scenario::design(text, file, &overrides).map_err(refuse)?;
+    Ok(found.map(|d| (d.method.to_string(), d.points, d.seed, d.keys)))
+}
+
+/// The runs of a file's sweep and of its sample, for which `cube` has the points: axis values and
+/// resolved scenario.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, cube = vec![]))]
 #[expect(clippy::type_complexity, reason = "the shape of the Python value")]
 fn expand(
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
+    cube: Vec<Vec<f64>>,
 ) -> PyResult<Vec<(Vec<(String, String)>, String)>> {
-    let points = sojourn_scenario::expand(text, file, &overrides).map_err(refuse)?;
+    let points = sojourn_scenario::expand_at(text, file, &overrides, &cube).map_err(refuse)?;
     Ok(points.into_iter().map(|p| (p.values, sojourn_scenario::to_toml(&p.scenario))).collect())
 }
 
@@ -232,8 +246,8 @@ mod _core {
     use super::timers::timer_trial;
     #[pymodule_export]
     use super::{
-        ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, draw, draw_rules,
-        expand, harm, jain, qdisc_usage, qdiscs, rate_bps, resolve, schema, scream_tool,
-        size_bytes, version,
+        ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, design, draw,
+        draw_rules, expand, harm, jain, qdisc_usage, qdiscs, rate_bps, resolve, schema,
+        scream_tool, size_bytes, version,
     };
 }

@@ -102,7 +102,8 @@ impl Doc {
     }
 
     /// Sets the value with this dotted name; array entries are addressed by their `name`, or by
-    /// their index. Tables on the way are created, entries of arrays are not.
+    /// their index. Tables on the way are created, entries of arrays are not. Below an algorithm are
+    /// its parameters.
     pub(crate) fn set(&mut self, dotted: &str, value: Node) -> Result<(), ScenarioError> {
         let origin = value.origin;
         if too_deep(dotted).is_some() {
@@ -114,7 +115,15 @@ impl Doc {
             return self.set_forward(dotted, [link, key], &value);
         }
         let mut node = &mut self.root;
-        for part in parts {
+        for (at, part) in parts.iter().enumerate() {
+            let holder = parts[..at].last().unwrap_or(&"");
+            if let (true, [name], Value::Text(text) | Value::Raw(text)) =
+                (ALGORITHMS.contains(holder), &parts[at..], &node.value)
+            {
+                let text = with_parameter(text, name, &value.value.plain());
+                *node = Node { value: Value::Text(text), origin };
+                return Ok(());
+            }
             node = match child(node, part, origin) {
                 Ok(child) => child,
                 Err(message) => {
@@ -173,10 +182,38 @@ const DEFAULTS: [(&str, &str); 6] = [
     ("delay", "0s"),
 ];
 
-/// The parts of a dotted name. The keys of `[sweep]`, `set` and `replace` are themselves dotted.
+/// Keys whose texts are an algorithm with its parameters, which a dotted name reaches into.
+const ALGORITHMS: [&str; 5] = ["qdisc", "shaper", "cc", "app", "noise"];
+
+/// Whether a dotted name is a parameter of an algorithm, so that it counts after the algorithm itself.
+pub(crate) fn is_parameter(dotted: &str) -> bool {
+    matches!(parts(dotted)[..], [.., holder, _] if ALGORITHMS.contains(&holder))
+}
+
+/// The text of an algorithm with this value of its parameter, in the place of the one that it has.
+fn with_parameter(text: &str, name: &str, value: &str) -> String {
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    let mut depth = 0_usize;
+    // The parameters of a leaf, in braces, are not the shaper's.
+    let place = words.iter().skip(1).position(|word| {
+        match *word {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && *word == name
+    });
+    match place.map(|before| before + 2) {
+        Some(at) if at < words.len() => words[at] = value,
+        _ => words.extend([name, value]),
+    }
+    words.join(" ")
+}
+
+/// The parts of a dotted name. The keys of `[sweep]`, `[sample]`, `set` and `replace` are themselves dotted.
 fn parts(dotted: &str) -> Vec<&str> {
     match dotted.split_once('.') {
-        Some(("sweep", _)) => dotted.splitn(2, '.').collect(),
+        Some(("sweep" | "sample", _)) => dotted.splitn(2, '.').collect(),
         Some(("schedule", _)) => dotted.splitn(4, '.').collect(),
         _ => dotted.split('.').collect(),
     }
@@ -222,7 +259,7 @@ impl Node {
     }
 
     /// The entry of a table.
-    fn entry(&self, key: &str) -> Option<&Self> {
+    pub(crate) fn entry(&self, key: &str) -> Option<&Self> {
         self.entries().iter().find(|(k, _)| k == key).map(|(_, node)| node)
     }
 

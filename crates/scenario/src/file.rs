@@ -13,6 +13,7 @@ use crate::captures::CaptureTable;
 use crate::exec::ExecTable;
 use crate::groups::{FlowSeries, Interarrival};
 use crate::paths::PathTable;
+use crate::sample::SampleTable;
 use crate::scenario::{Spread, Stack};
 use crate::sweep::Sweep;
 use crate::text::{RateOrNone, Tos};
@@ -77,6 +78,9 @@ pub(crate) struct File {
     /// first axis changing slowest. In `[[sweep]]` each table is an axis, whose names advance together.
     #[serde(default, skip_serializing)]
     pub(crate) sweep: Sweep,
+    /// Points spread over ranges; all of them are run with every combination of the sweep.
+    #[serde(default, skip_serializing)]
+    pub(crate) sample: Option<SampleTable>,
 }
 
 /// What hosts are like.

@@ -26,6 +26,7 @@ pub mod noise;
 mod paths;
 mod ramp;
 mod resolve;
+mod sample;
 pub mod scenario;
 mod schedule;
 mod sweep;
@@ -44,8 +45,9 @@ pub use error::{Origin, ScenarioError};
 pub use exec::{Exec, Program, command_line};
 pub use file::schema;
 pub use groups::{FlowSeries, Group, Interarrival};
-pub use load::{Parsed, SweepPoint, expand, load};
+pub use load::{Parsed, SweepPoint, design, expand, expand_at, load};
 pub use noise::Noise;
+pub use sample::{Design, Method};
 pub use scenario::{
     Change, Direction, Edit, Flow, Hop, Link, Measure, Path, Ping, Scenario, Spread, Stack, Tunnel,
 };

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::de::read;
-use crate::doc::{Doc, Node, Value};
+use crate::doc::{Doc, Node, Value, is_parameter};
 use crate::error::{ScenarioError, place};
 use crate::file::File;
 use crate::idle::idle;
 use crate::resolve::resolve;
+use crate::sample::{Design, Sample};
 use crate::scenario::Scenario;
 use crate::sweep::{self, Axes, Axis};
 use crate::sysctl;
@@ -45,10 +46,11 @@ pub fn load(
     file_name: &str,
     overrides: &[(String, String)],
 ) -> Result<Parsed, ScenarioError> {
-    let (mut doc, axes) = prepare(text, file_name, overrides)?;
+    let Prepared { mut doc, axes, sample } = prepare(text, file_name, overrides)?;
     let (file, scenario) = scenario(&mut doc)?;
     // What does not act here may do so in other runs of the sweep.
-    let is_one_run = axes.iter().all(|axis| sweep::steps(axis) == 1);
+    let points = sample.as_ref().map_or(1, |sample| sample.design.points);
+    let is_one_run = points == 1 && axes.iter().all(|axis| sweep::steps(axis) == 1);
     let mut warnings = if is_one_run { idle(&doc, &file, &scenario) } else { vec![] };
     let mut clean = BTreeSet::new();
     warn(&doc, &doc.root, &mut String::new(), &mut warnings, &mut clean);
@@ -57,29 +59,75 @@ pub fn load(
             warn(&doc, value, &mut key.clone(), &mut warnings, &mut clean);
         }
     }
+    for (key, end) in sample.iter().flat_map(Sample::ends) {
+        warn(&doc, end, &mut key.to_owned(), &mut warnings, &mut clean);
+    }
+    warnings.extend(sample.and_then(|sample| sample.warning(&doc)));
     Ok(Parsed { scenario, warnings, axes: axes.into_iter().map(Axis::of).collect() })
 }
 
-/// All runs of the file's sweep, the first axis changing slowest; one run if it has no sweep.
+/// What the points of the file's `[sample]` depend on; `None` if it has none.
+pub fn design(
+    text: &str,
+    file_name: &str,
+    overrides: &[(String, String)],
+) -> Result<Option<Design>, ScenarioError> {
+    Ok(prepare(text, file_name, overrides)?.sample.map(|sample| sample.design))
+}
+
+/// All runs of the file's sweep, the first axis changing slowest; one run if it has no sweep. A file
+/// with a `[sample]` needs [`expand_at`].
 pub fn expand(
     text: &str,
     file_name: &str,
     overrides: &[(String, String)],
 ) -> Result<Vec<SweepPoint>, ScenarioError> {
-    let (mut first, axes) = prepare(text, file_name, overrides)?;
+    expand_at(text, file_name, overrides, &[])
+}
+
+/// The same with the points of the file's `[sample]`, which change fastest: as many points of the
+/// unit cube as its [`design`] asks for, with a coordinate from 0 to below 1 for each of its names.
+pub fn expand_at(
+    text: &str,
+    file_name: &str,
+    overrides: &[(String, String)],
+    cube: &[Vec<f64>],
+) -> Result<Vec<SweepPoint>, ScenarioError> {
+    let Prepared { doc: mut first, mut axes, sample } = prepare(text, file_name, overrides)?;
+    if let Some(sample) = sample {
+        let axis = sample.axis(cube).ok_or_else(|| {
+            let Design { method, points, keys, .. } = &sample.design;
+            let names = keys.len();
+            let message = format!("expected {points} {method} points of the cube of {names} names");
+            first.error(first.root.origin, "sample", message)
+        })?;
+        axes.push(axis);
+    }
     let runs = axes.iter().map(|axis| sweep::steps(axis)).product();
     let mut points = Vec::with_capacity(runs);
     for run in 0..runs {
         let mut doc = first.clone();
         let mut values = Vec::with_capacity(axes.len());
+        let mut point = Vec::with_capacity(axes.len());
         let mut block = runs;
         for axis in &axes {
             block /= sweep::steps(axis);
             for (key, nodes) in axis {
                 let node = &nodes[run / block % nodes.len()];
                 values.push((key.clone(), node.value.plain()));
-                doc.set(key, node.clone())?;
+                point.push((key, node.clone()));
             }
+        }
+        // What was overridden of an algorithm's parameters is so whichever algorithm it is.
+        point.extend(
+            overrides
+                .iter()
+                .map(|(key, value)| (key, Node::raw(value)))
+                .filter(|(key, _)| is_parameter(key)),
+        );
+        point.sort_by_key(|(key, _)| is_parameter(key));
+        for (key, node) in point {
+            doc.set(key, node)?;
         }
         points.push(SweepPoint { values, scenario: scenario(&mut doc)?.1 });
         // A trace is read once for all runs.
@@ -97,23 +145,37 @@ fn scenario(doc: &mut Doc) -> Result<(File, Scenario), ScenarioError> {
     Ok((file, scenario))
 }
 
-/// The document with its overrides and without its sweep.
+/// A document with its overrides and without its sweep and sample.
+struct Prepared {
+    doc: Doc,
+    axes: Axes,
+    sample: Option<Sample>,
+}
+
 fn prepare(
     text: &str,
     file_name: &str,
     overrides: &[(String, String)],
-) -> Result<(Doc, Axes), ScenarioError> {
+) -> Result<Prepared, ScenarioError> {
     let mut doc = Doc::parse(text, file_name)?;
-    for (key, value) in overrides {
+    let (parameters, others): (Vec<_>, Vec<_>) =
+        overrides.iter().partition(|(key, _)| is_parameter(key));
+    for (key, value) in others.into_iter().chain(parameters) {
         doc.set(key, Node::raw(value))?;
     }
     format_number(&doc)?;
     quoted_names(&doc)?;
-    let has_sweep = doc.root.entries().iter().any(|(key, _)| key == "sweep");
-    let is_swept = has_sweep && !read::<File>(&doc)?.sweep.is_empty();
-    let swept = doc.take("sweep").filter(|_| is_swept);
+    let has = |key: &str| doc.root.entries().iter().any(|(name, _)| name == key);
+    let file = (has("sweep") || has("sample")).then(|| read::<File>(&doc)).transpose()?;
+    let swept = doc.take("sweep");
+    let swept = swept.filter(|_| file.as_ref().is_some_and(|file| !file.sweep.is_empty()));
+    let sampled = doc.take("sample").map(|node| node.structured().unwrap_or(node));
     let axes = swept.map_or(Ok(vec![]), |node| sweep::axes(&doc, node, overrides))?;
-    Ok((doc, axes))
+    let mut sample = None;
+    if let (Some(node), Some(table)) = (sampled, file.and_then(|file| file.sample)) {
+        sample = Some(Sample::of(&doc, &node, &table, overrides, &axes)?);
+    }
+    Ok(Prepared { doc, axes, sample })
 }
 
 /// Refuses a later format before its keys are looked at. Another type is refused with them.
@@ -131,16 +193,17 @@ fn format_number(doc: &Doc) -> Result<(), ScenarioError> {
     }
 }
 
-/// An unquoted dotted name in `[sweep]`, `set` or `replace` is a tree of tables in TOML.
+/// An unquoted dotted name in `[sweep]`, `[sample]`, `set` or `replace` is a tree of tables in TOML.
 fn quoted_names(doc: &Doc) -> Result<(), ScenarioError> {
     let mut tables = Vec::new();
+    let is_range = |node: &Node| ["from", "to"].iter().any(|key| node.entry(key).is_some());
     for (key, node) in doc.root.entries() {
         match (key.as_str(), &node.value) {
             ("sweep", Value::Array(items)) => {
                 let shown = |(index, item)| (format!("sweep.{index}"), item);
                 tables.extend(items.iter().enumerate().map(shown));
             }
-            ("sweep", _) => tables.push((key.clone(), node)),
+            ("sweep" | "sample", _) => tables.push((key.clone(), node)),
             ("schedule", Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
                     for (key, node) in item.entries() {
@@ -155,7 +218,7 @@ fn quoted_names(doc: &Doc) -> Result<(), ScenarioError> {
     }
     for (shown, table) in tables {
         for (key, node) in table.entries() {
-            if matches!(node.value, Value::Table(_)) {
+            if matches!(node.value, Value::Table(_)) && !(shown == "sample" && is_range(node)) {
                 let message = "write the dotted name in quotes: \"link.bneck.rate\" = ...";
                 return Err(doc.error(node.origin, &format!("{shown}.{key}"), message));
             }

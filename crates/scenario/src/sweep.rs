@@ -86,7 +86,7 @@ pub(crate) fn steps(axis: &[Column]) -> usize {
 }
 
 /// More runs than this are a slip.
-const MAX_RUNS: usize = 100_000;
+pub(crate) const MAX_RUNS: usize = 100_000;
 
 /// An override of a swept name is that axis's only value, under which a run has the same name as
 /// beside the others. Of names that advance together it picks the step with that value; a value that

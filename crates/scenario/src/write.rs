@@ -140,6 +140,7 @@ fn file(scenario: &Scenario, style: Style) -> File {
         schedule: scenario.schedule.iter().map(|c| change(c, &scenario.links, style)).collect(),
         capture: scenario.captures.iter().map(|c| captures::written(c, scenario)).collect(),
         sweep: Sweep::default(),
+        sample: None,
     }
 }
 

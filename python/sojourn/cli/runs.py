@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -32,11 +34,15 @@ from sojourn.cli.common import (
     say,
     slug,
 )
+from sojourn.cli.points import show_points
 from sojourn.notify import Notifier
+from sojourn.precision import goals_of
 from sojourn.results import Run
 from sojourn.run import RESULTS, Job, Outcome, able, execute, is_file, new_folder, plan, seconds, select
 from sojourn.run import nearest as nearest_of
 from sojourn.scenario import Resolved, Scenario, to_toml
+from sojourn.seeds import Point
+from sojourn.seeds import until as seeds_until
 from sojourn.text import harmless, harmless_lines
 
 #: Classes of differences of the nearest scenarios, and of reasons for leaving runs out, that are printed.
@@ -52,6 +58,7 @@ def run(
     executor: str | None = None,
     seed: int | None = None,
     seeds: Annotated[int, AtLeastOne] = 1,
+    until: list[str] | None = None,
     fresh: bool = False,
     verify: bool = False,
     store: results.Form | None = None,
@@ -87,6 +94,9 @@ def run(
             dask:ADDRESS of a scheduler, or slurm[:OPTION=VALUE,...] (docs/guide/cluster.md).
         seed: Seed instead of the scenario's.
         seeds: Repeat with this number of consecutive seeds; ids after the first end in @seedN.
+        until: Of these seeds run only as many of each point, at least 5, as make half of the 95 % interval of a mean
+            this narrow: `goodput 2%`, `rtt_p99 1ms`; repeatable. The quantities are goodput, utilisation, rtt_p50,
+            rtt_p99, sojourn_p50, sojourn_p99, drops, marks, retransmits.
         fresh: Do runs again that are already there.
         verify: Do every run twice and fail if one byte differs.
         store: Keep runs as a folder each, or all as one dataset; default a dataset if they are more than 200.
@@ -118,6 +128,7 @@ def run(
         raise UsageError(f"dry: an option here: `sojourn run {others or 'ect1'} --dry`")
     notifier = Notifier(notify) if notify else None
     load_algorithms(load or ())
+    goals = goals_of(until or (), seeds)
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     refused: list[str] = []
     # With --dry no program runs; its user may still be about to decide.
@@ -142,9 +153,9 @@ def run(
                 say(command, whole=True)
     if dry:
         if as_json:
-            print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
+            print_json([_planned(job) for job in todo])
         else:
-            print("\n".join(job.id for job in todo))
+            print("\n".join(_told(job) for job in todo))
         return OK
     folder = out or new_folder(slug(targets[0]))
     with executors.opened(executor) as where:
@@ -158,18 +169,13 @@ def run(
                     say(f"hosts while a run lasts, for `ip netns exec`: {names}")
             if named:
                 _say_left_names()
+        how = {"jobs": jobs, "fresh": fresh, "verify": verify, "quiet": quiet, "engine": chosen}
+        do = partial(execute, out=folder, **how, form=store, executor=where)
+        points: list[Point[Job, Outcome]] = []
         try:
-            outcomes = execute(
-                todo,
-                folder,
-                jobs=jobs,
-                fresh=fresh,
-                verify=verify,
-                quiet=quiet,
-                engine=chosen,
-                form=store,
-                executor=where,
-            )
+            if goals:
+                points = seeds_until(todo, goals, do)
+            outcomes = [outcome for point in points for outcome in point.outcomes] if goals else do(todo)
         except KeyboardInterrupt:
             _tell(notifier, folder, "interrupted", {})
             raise
@@ -177,16 +183,30 @@ def run(
     _tell(notifier, folder, "failed" if counts["failed"] else "done", counts)
     if as_json:
         rows = [_outcome_row(outcome) for outcome in outcomes]
-        print_json({"schema": "sojourn/run/1", "path": str(folder), "runs": rows})
+        reached = {"points": [point.document() for point in points]} if goals else {}
+        print_json({"schema": "sojourn/run/1", "path": str(folder), **reached, "runs": rows})
     elif not quiet:
         there = [outcome.run for outcome in outcomes if outcome.run]
-        _print_runs(there, full=full)
+        if goals:
+            show_points(points, goals, full=full)
+        else:
+            _print_runs(there, full=full)
         for capture in (capture for run in there for capture in run.again().captures if capture.exists()):
             print(f"capture: {harmless(str(capture))}")
         if there:
             screen.show_next(folder, there)
         print(f"{folder}: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
     return OK if not counts["failed"] else FAILED if len(outcomes) == 1 else SOME_FAILED
+
+
+def _planned(job: Job) -> dict[str, Any]:
+    swept = {"sweep": dict(job.scenario.swept)} if job.scenario.swept else {}
+    return {"id": job.id, "duration_s": job.duration_s, **swept}
+
+
+def _told(job: Job) -> str:
+    """The id, and what it does not tell: the values of a sample's point."""
+    return "  ".join([job.id, *(f"{key}={shlex.quote(job.scenario.swept[key])}" for key in job.scenario.sampled)])
 
 
 def _engine(
@@ -367,7 +387,9 @@ def _shown(scenario: Scenario, settings: dict[str, str]) -> tuple[str, dict[str,
     if len(runs) == 1:
         return runs[0].text, {"scenario": runs[0].text}
     jobs = plan([scenario], settings)
-    sweep = to_toml({"sweep": scenario.sweep(settings)}) + "".join(f"# {job.id}\n" for job in jobs)
+    axes = {"sweep": scenario.sweep(settings), "sample": scenario.sample(settings)}
+    sweep = to_toml({key: table for key, table in axes.items() if table})
+    sweep += "".join(f"# {harmless(_told(job))}\n" for job in jobs)
     rows = [{"id": job.id, "sweep": dict(job.scenario.swept), "scenario": job.scenario.text} for job in jobs]
     return (text := scenario.resolve(settings).text + sweep), {"scenario": text, "runs": rows}
 

@@ -120,7 +120,7 @@ def show_runs(runs: Sequence[Run], *, full: bool = False) -> None:
     """Prints a line for each run, as many as fit; with `full` for all."""
     screen = Screen()
     shown = runs if full else _first(runs, screen.height - AROUND_RUNS)
-    common, names = _without_common([run.id for run in runs])
+    common, names = without_common([run.id for run in runs])
     screen.line(f"{len(runs)} runs{f' of {common}' if common else ''}", "bold")
     screen.line("all flows together, and the busiest queue; delays in ms")
     glances = [Glance.of(run) for run in shown]
@@ -305,7 +305,7 @@ def _more(count: int, columns: int) -> list[tuple[str, ...]]:
     return [(f"... {count} more", *[""] * (columns - 1))] if count else []
 
 
-def _without_common(names: Sequence[str]) -> tuple[str, list[str]]:
+def without_common(names: Sequence[str]) -> tuple[str, list[str]]:
     """The folders that all names share, and the names without them."""
     parts = [name.split("/") for name in names]
     shared = 0

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from sojourn import conditions
-from sojourn.compare.pairs import Pair, base_of
+from sojourn.compare.pairs import Pair
 from sojourn.metrics import FloatArray
+from sojourn.precision import point_of
 
 #: Fewer seeds say nothing of their spread.
 LEAST_SEEDS = 5
@@ -77,7 +78,7 @@ class Chance:
 
 def of(pairs: Iterable[Pair]) -> list[Chance]:
     """Goodput over flows and mean TCP RTT over runs, of the runs with enough seeds; empty if there are none."""
-    groups = groupby(sorted(pairs, key=lambda pair: base_of(pair.id)), key=lambda pair: base_of(pair.id))
+    groups = groupby(sorted(pairs, key=lambda pair: point_of(pair.id)), key=lambda pair: point_of(pair.id))
     runs = [seeds for _, group in groups if len(seeds := list(group)) >= LEAST_SEEDS]
     rtts = [[rtt] for seeds in runs if (rtt := _errors(pair.rtt_ms.diff for pair in seeds)).size >= LEAST_SEEDS]
     found = (

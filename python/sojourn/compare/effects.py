@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from sojourn import metrics
-from sojourn.compare.pairs import Difference, Pair, base_of
+from sojourn.compare.pairs import Difference, Pair
 from sojourn.metrics import Source, Window
+from sojourn.precision import Mean, point_of
 
-CONFIDENCE = 0.95
 DISCOVERY_RATE = 0.05
 METHOD = "Student's t of paired differences, 95 %; false discovery rate 5 % (Benjamini and Hochberg)"
 
@@ -79,7 +79,7 @@ class Effect:
 def of(pairs: Iterable[Pair]) -> list[Effect]:
     """All quantities of all runs: what seeds cannot explain first, then by effect size."""
     found: list[Effect] = []
-    for run, group in groupby(sorted(pairs, key=lambda pair: base_of(pair.id)), key=lambda pair: base_of(pair.id)):
+    for run, group in groupby(sorted(pairs, key=lambda pair: point_of(pair.id)), key=lambda pair: point_of(pair.id)):
         values: dict[tuple[str, str], list[tuple[float, float]]] = {}
         for pair in group:
             for quantity, unit, both in quantities(pair):
@@ -134,9 +134,9 @@ def _effect(run: str, quantity: str, unit: str, values: metrics.FloatArray) -> E
         return Effect(run, quantity, unit, n, a, b, 0.0, 0.0 if abs(mean) > 1e-9 * abs(b) else 1.0, None)
     from scipy import stats  # a third of a second, which one seed a run does not need
 
-    test = stats.ttest_1samp(differences, 0.0)
-    margin = float(test.confidence_interval(CONFIDENCE).high) - mean
-    return Effect(run, quantity, unit, n, a, b, margin, float(test.pvalue), mean / spread)
+    p = float(stats.ttest_1samp(differences, 0.0).pvalue)
+    margin = Mean.of(differences.tolist()).half_width
+    return Effect(run, quantity, unit, n, a, b, margin, p, mean / spread)
 
 
 def _judged(found: list[Effect]) -> list[Effect]:

@@ -16,9 +16,10 @@ from pathlib import Path
 from sojourn import metrics, path, reference
 from sojourn.captures.source import CaptureSource, is_capture
 from sojourn.compare.comparison import Comparison
-from sojourn.compare.pairs import Pair, base_of, natural, pair_up
+from sojourn.compare.pairs import Pair, natural, pair_up
 from sojourn.interop import flent
 from sojourn.metrics import Source
+from sojourn.precision import point_of
 from sojourn.results import ResultsError, ResultSet, exists, flatten
 from sojourn.text import harmless
 
@@ -94,9 +95,9 @@ def matches(ours: Mapping[str, Source], theirs: Mapping[str, Source]) -> list[Ma
     scenario, these two, if they have something in common: they were given to be compared.
     """
     found = [Match(run_id, run_id) for run_id in ours if run_id in theirs]
-    seeded = {base_of(run_id) for run_id in theirs if "@seed" in run_id}
+    seeded = {point_of(run_id) for run_id in theirs if "@seed" in run_id}
     for run_id in ours:
-        base = base_of(run_id)
+        base = point_of(run_id)
         if run_id not in theirs and base in theirs and base not in seeded:
             found.append(Match(run_id, base, is_extra=True))
     left_a = [run_id for run_id in ours if run_id not in {match.a for match in found}]
@@ -108,9 +109,9 @@ def matches(ours: Mapping[str, Source], theirs: Mapping[str, Source]) -> list[Ma
             found.append(Match(run_id, other, SAME_SCENARIO))
             left_a.remove(run_id)
             left_b.remove(other)
-    if len({base_of(run_id) for run_id in left_a}) == 1 == len({base_of(i) for i in left_b}):
-        by_seed = {run_id[len(base_of(run_id)) :]: run_id for run_id in left_b}
-        seeds_of_a = {run_id: run_id[len(base_of(run_id)) :] for run_id in left_a}
+    if len({point_of(run_id) for run_id in left_a}) == 1 == len({point_of(i) for i in left_b}):
+        by_seed = {run_id[len(point_of(run_id)) :]: run_id for run_id in left_b}
+        seeds_of_a = {run_id: run_id[len(point_of(run_id)) :] for run_id in left_a}
         pairs = [(run_id, by_seed[seed]) for run_id, seed in seeds_of_a.items() if seed in by_seed]
         found += [Match(a, b, ONLY_ONES) for a, b in pairs if _have_in_common(ours[a], theirs[b])]
     return found

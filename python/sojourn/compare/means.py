@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from sojourn import conditions
-from sojourn.compare.pairs import Difference, Pair, base_of, rounded
+from sojourn.compare.pairs import Difference, Pair, rounded
+from sojourn.precision import point_of
 
 #: Retransmits of a flow are compared where side B has this many: fewer are chance.
 LEAST_RETRANSMITS = 30.0
@@ -61,7 +62,7 @@ class FlowMeans:
 def of(pairs: Iterable[Pair]) -> list[FlowMeans]:
     """Every flow of every run, in the order of the pairs."""
     found = []
-    for run, group in groupby(pairs, key=lambda pair: base_of(pair.id)):
+    for run, group in groupby(pairs, key=lambda pair: point_of(pair.id)):
         of_run = list(group)
         for flow in dict.fromkeys(flow.name for pair in of_run for flow in pair.flows):
             seeds = [(pair, own) for pair in of_run for own in pair.flows if own.name == flow]

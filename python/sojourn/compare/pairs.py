@@ -204,11 +204,6 @@ def spread(a: Stats | None, b: Stats | None) -> dict[str, Difference]:
     return {key: Difference(of(a, key), of(b, key)) for key in QUANTILES}
 
 
-def base_of(run_id: str) -> str:
-    """The id without its seed."""
-    return re.sub(r"@seed\d+$", "", run_id)
-
-
 def natural(run_id: str) -> list[tuple[int, str]]:
     """Sort key with numbers by value: 5Mbit before 50Mbit, 20ms before 160ms."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", run_id)]

@@ -12,7 +12,8 @@ from rich.table import Table
 from sojourn import metrics
 from sojourn.compare import means
 from sojourn.compare.comparison import Comparison
-from sojourn.compare.pairs import QUANTILES, Difference, Pair, base_of
+from sojourn.compare.pairs import QUANTILES, Difference, Pair
+from sojourn.precision import point_of
 
 #: Rows of the printed list of effects.
 SHOWN = 30
@@ -29,7 +30,7 @@ def show(result: Comparison) -> None:
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = WIDE
-    seeds = len({base_of(pair.id) for pair in result.pairs}) < len(result.pairs)
+    seeds = len({point_of(pair.id) for pair in result.pairs}) < len(result.pairs)
     for pair in result.pairs:
         if pair.reason:
             console.print(escape(f"{pair.id} beside {pair.b.id}: {pair.reason}"), soft_wrap=True)

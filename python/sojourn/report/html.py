@@ -15,6 +15,7 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
+from sojourn.report import charts
 from sojourn.report.model import Page, Plot, Scatter, Table, number
 
 #: Size of a scatter plot, and of its parts.
@@ -31,6 +32,7 @@ def render(page: Page) -> str:
             page=page,
             figures={figure.run: count for count, figure in enumerate(figures, 1)},
             any_compared=any(figure.compared for figure in figures),
+            chart=lambda shown: Markup(charts.render(shown)),  # noqa: S704 - numbers and escaped text
             scatter=lambda shown: Markup(_scatter(shown, page.sides)),  # noqa: S704 - numbers and escaped text
             panels=_panels(page),
             uplot_js=Markup(_vendored("uPlot.iife.min.js")) if figures else "",  # noqa: S704 - shipped file

@@ -10,6 +10,8 @@ import json
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
+from sojourn.study.chart import Chart
+
 #: What printers show for a number that is not known.
 NOTHING = "\N{EN DASH}"
 
@@ -76,7 +78,7 @@ class Table:
 
     id: str
     """What it holds: `glance`, `differences`, `parameters`, `scoreboard`, `grid`, `flows`, `runs`, `criterion`,
-    `intervals`, `intervals-rows`."""
+    `intervals`, `intervals-rows`, `study`."""
     columns: list[Column]
     groups: list[Group]
     caption: str = ""
@@ -182,6 +184,7 @@ class Section:
     tally: dict[str, int] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     scatters: list[Scatter] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
     sides: list[str] = field(default_factory=list)
     """Names of the columns of `figures`."""
     figures: list[Row] = field(default_factory=list)

@@ -9,7 +9,7 @@ from pathlib import Path
 from sojourn import compare, fidelity, metrics, path, reference, results
 from sojourn.compare import Comparison
 from sojourn.files import write_whole
-from sojourn.report import across, answers, figures, flow_rows, html, markdown, overview, sections, tables
+from sojourn.report import across, answers, figures, flow_rows, html, markdown, overview, sections, studies, tables
 from sojourn.report.model import Figure, Page, Row, Section, to_json
 from sojourn.text import harmless
 
@@ -77,6 +77,7 @@ def of_comparison(comparison: Comparison, folder: Path, *, title: str) -> Page:
                 tables=[tables.glance(grouped, ids)],
                 scatters=overview.scatters(comparison) if comparison.measured else [],
             ),
+            *studies.sections(comparison.lone),
             *_differences(comparison),
             *_scoreboard(judged, score),
             *(_section(one, comparison, sides, to, drawn) for one, to in zip(grouped, ids, strict=True)),

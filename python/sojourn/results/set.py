@@ -73,6 +73,16 @@ class ResultSet(Sequence[Run]):
         rows = [{"id": run.id, **run.swept, **(flatten(run.summary) if full else numbers(run))} for run in walked]
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    def intervals(self) -> pl.DataFrame:
+        """One row a point, which is a scenario with its swept values: means over its seeds, with confidence intervals.
+
+        Columns `point`, the swept names, `seeds`, and of each quantity of `summary()` its `_mean`, `_half_width` (half
+        of the 95 % interval by Student's t; null with one seed) and `_seeds`. Runs that are not complete are left out.
+        """
+        from sojourn import precision
+
+        return precision.table(self.summary())
+
     def query(self, sql: str, *, full: bool = False) -> pl.DataFrame:
         """The answer to a `SELECT` over the tables `runs`, `flows`, `queues` and `series`; see `sojourn query`.
 

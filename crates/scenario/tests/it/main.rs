@@ -7,4 +7,5 @@ mod format;
 mod idle;
 mod links;
 mod properties;
+mod sample;
 mod sysctl;
