@@ -23,7 +23,7 @@ from measured import ROOT, MeasureError, bench, compiler, spent
 BASELINE = ROOT / "benches/baseline.json"
 #: Few and short: a minute of valgrind.
 CASES = ("prague-1", "cubic-1", "hops-10", "flows-100", "dense-1000")
-#: Relative; a rebuild of the same source moves a count by less than a thousandth.
+#: Relative; a rebuild of the same source moves a count by about a thousandth.
 ALLOWED = 0.05
 PROFILE = "bench"
 ACCEPT = "make bench-check BLESS=1"
