@@ -290,7 +290,7 @@ impl Domain {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "3 to 15")]
 fn rounded(number: f64, least: f64, most: f64) -> f64 {
     let share = least.abs().max(most.abs()) / (most - least);
-    let common = (math::ln(share) / math::ln(10.0)).floor().max(0.0);
+    let common = math::log10(share).floor().max(0.0);
     let behind_point = (DIGITS - 1.0 + common).min(15.0) as usize;
     // Through decimal text, which is exact where a product of powers of ten is not.
     format!("{number:.behind_point$e}").parse().unwrap_or(number)

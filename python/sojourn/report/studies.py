@@ -8,7 +8,7 @@ from sojourn.compare import natural
 from sojourn.metrics import Source
 from sojourn.precision import QUANTITIES, short
 from sojourn.report.model import NOTHING, Cell, Column, Group, Section, Table, number
-from sojourn.results import Run
+from sojourn.results import MANIFEST, Run
 from sojourn.study import charts
 from sojourn.study.chart import Chart
 from sojourn.study.points import Study, StudyError
@@ -30,8 +30,10 @@ def sections(sources: Iterable[Source]) -> Iterator[Section]:
     """One for each scenario that was swept at enough points."""
     scenarios: dict[str, list[Run]] = {}
     for source in sources:
-        if isinstance(source, Run) and source.swept:
-            scenarios.setdefault(source.id.partition("/")[0], []).append(source)
+        place = getattr(source, "path", None)
+        run = Run(place) if place and (place / MANIFEST).is_file() else None
+        if run and run.swept:
+            scenarios.setdefault(source.id.partition("/")[0], []).append(run)
     for name, runs in sorted(scenarios.items(), key=lambda item: natural(item[0])):
         study = Study.of(runs)
         if len(study.points) >= LEAST_POINTS and study.names:
