@@ -276,9 +276,13 @@ def members(source: Source, over: Window) -> list[FlowSummary]:
     found = next((name for name, window in windows(source).items() if window == over), None)
     if not isinstance(document, dict) or found is None:
         return []
-    named = (one for one in document.get("windows", ()) if one.get("name") == found)
-    listed = next(named, {}).get("flows", ()) if found else document.get("flows", ())
-    rows = [row for row in listed if isinstance(row, dict) and row.get("name") not in seen]
+    held: Any = document
+    if found:
+        named = (one for one in document["windows"] if isinstance(one, dict) and one.get("name") == found)
+        held = next(named, {})
+    listed = held.get("flows")
+    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    rows = [row for row in rows if isinstance(row.get("name"), str) and row["name"] not in seen]
 
     def stats(row: dict[str, Any], *keys: str) -> Stats | None:
         value: Any = row
@@ -300,7 +304,6 @@ def members(source: Source, over: Window) -> list[FlowSummary]:
             goodput_over_time_mbps=stats(row, "goodput_over_time_mbps"),
         )
         for row in rows
-        if isinstance(row.get("name"), str)
     ]
 
 
