@@ -106,7 +106,7 @@ def test_every_verb_says_the_same_of_both_forms(
         said[side] = code, *(text.replace(f"{side}/", "") for text in (out, err)), *found
         if verb.startswith("show {} --log"):
             said[side] = code, [line for line in out.splitlines() if not line.startswith("# started")]
-    assert said["first"][0] in (0, 1)
+    assert said["first"][0] in (0, 1, 3)  # 3: flows too short to be compared
     assert said["first"] == said["second"] or verb.startswith("clean"), verb
 
 
