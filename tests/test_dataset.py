@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -82,10 +83,10 @@ def test_every_verb_says_the_same_of_both_forms(
     scenario: Callable[..., str], verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = scenario()
-    sojourn.run(file, seeds=SEEDS, out="a/same")
-    made(file, "b/same")
+    sojourn.run(file, seeds=SEEDS, out="first/same")
+    made(file, "second/same")
     said = {}
-    for side in "ab":
+    for side in ("first", "second"):
         capsys.readouterr()
         arguments = [
             word.replace("/**/", " ").replace("/*/*/", " ") for word in verb.format(*[f"{side}/same"] * 2).split()
@@ -100,11 +101,13 @@ def test_every_verb_says_the_same_of_both_forms(
         if verb.startswith("clean"):
             out = out.splitlines()[-1][2:]
         written = [path for path in (Path("out.csv"), Path("out.svg"), Path("out.json")) if path.exists()]
-        said[side] = code, *(text.replace(f"{side}/", "") for text in (out, err)), *map(Path.read_bytes, written)
+        # A run of a dataset has no file of series of its own to link to.
+        found = [re.sub(rb',"data":"[^"]*"', b"", path.read_bytes()) for path in written]
+        said[side] = code, *(text.replace(f"{side}/", "") for text in (out, err)), *found
         if verb.startswith("show {} --log"):
             said[side] = code, [line for line in out.splitlines() if not line.startswith("# started")]
-    assert said["a"][0] in (0, 1)
-    assert said["a"] == said["b"] or verb.startswith("clean"), verb
+    assert said["first"][0] in (0, 1, 3)  # 3: flows too short to be compared
+    assert said["first"] == said["second"] or verb.startswith("clean"), verb
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

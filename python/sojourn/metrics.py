@@ -272,7 +272,7 @@ def groups(source: Source) -> list[str]:
 
 def members(source: Source, over: Window) -> list[FlowSummary]:
     """The flows that have no series of their own, as `summary.json` has them within one of its windows."""
-    document, seen = _document(source, "summary.json"), set(flows(source))
+    document, seen = _stated(source, "summary"), set(flows(source))
     found = next((name for name, window in windows(source).items() if window == over), None)
     if not isinstance(document, dict) or found is None:
         return []
