@@ -53,9 +53,9 @@ def test_a_group_of_flows_is_drawn_as_its_median_with_a_band() -> None:
     panels.draw(figure, [made])
     for ax, scale in zip(figure.axes, (1.0, 10.0, 5.0), strict=True):
         (line,) = ax.get_lines()
-        assert set(line.get_ydata()) == {2.0 * scale}
+        assert set(np.asarray(line.get_ydata())) == {2.0 * scale}
         (band,) = ax.collections
-        edges = band.get_paths()[0].vertices[:, 1]
+        edges = np.asarray(band.get_paths()[0].vertices)[:, 1]
         assert (edges.min(), edges.max()) == (scale, 4.0 * scale)
 
 

@@ -169,8 +169,17 @@ def run(
                     say(f"hosts while a run lasts, for `ip netns exec`: {names}")
             if named:
                 _say_left_names()
-        how = {"jobs": jobs, "fresh": fresh, "verify": verify, "quiet": quiet, "engine": chosen}
-        do = partial(execute, out=folder, **how, form=store, executor=where)
+        do = partial(
+            execute,
+            out=folder,
+            jobs=jobs,
+            fresh=fresh,
+            verify=verify,
+            quiet=quiet,
+            engine=chosen,
+            form=store,
+            executor=where,
+        )
         points: list[Point[Job, Outcome]] = []
         try:
             if goals:

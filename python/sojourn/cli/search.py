@@ -150,8 +150,9 @@ def steered(question: Question, trials: int, name: str, options: dict[str, Any])
             nonlocal done
             done = so_far
             kept.write(folder, document, question, so_far)
-            progress.update(bench.done_runs, bench.done_s)
+            progress.update()
 
+        bench.ran = lambda job, outcome: progress.finished(job.duration_s, was_there=outcome.status == "cached")
         try:
             study.search(bench, trials, note)
         except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from sojourn.results.upkeep import clean, newest, point_latest
 
 __all__ = [
     "FILES", "FORMAT", "IN_PROGRESS", "MANIFEST", "MOST_FOLDERS", "RUN_ID", "Form", "QueryError", "ResultSet",
-    "ResultsError", "Run", "Store", "capture_digests", "capture_folder", "capture_names", "check_folder", "check_id",
-    "check_place", "clean", "deterministic_files", "digest", "existing", "exists", "flatten", "is_one", "newest",
-    "point_latest", "run_folders", "run_of", "seed_of", "store", "write",
+    "ResultsError", "Run", "Store", "capture_digests", "capture_folder", "capture_names", "check_folder",
+    "check_id", "check_place", "clean", "deterministic_files", "digest", "existing", "exists", "flatten", "is_one",
+    "newest", "point_latest", "run_folders", "run_of", "seed_of", "store", "write",
 ]  # fmt: skip

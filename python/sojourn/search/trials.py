@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -164,9 +164,8 @@ class Bench:
     name: str
     jobs: int | None = None
     fresh: bool = False
-    #: Simulated seconds of what was run or found.
-    done_s: float = 0.0
-    done_runs: int = 0
+    #: Gets each run and what became of it.
+    ran: Callable[[Job, Outcome], None] = lambda _job, _outcome: None
     known: dict[tuple[tuple[str, str], ...], Trial] = field(default_factory=dict)
 
     def measure(self, points: Sequence[tuple[int, Mapping[str, str], Mapping[str, float | str]]]) -> list[Trial]:
@@ -203,8 +202,8 @@ class Bench:
     def _run(self, todo: Sequence[Job]) -> dict[str, Outcome]:
         # Where runs are done elsewhere, this call says so: what comes back is the same.
         outcomes = execute(todo, self.out, jobs=self.jobs, fresh=self.fresh, quiet=True) if todo else []
-        self.done_s += sum(job.duration_s for job in todo)
-        self.done_runs += len(todo)
+        for job, outcome in zip(todo, outcomes, strict=True):
+            self.ran(job, outcome)
         return {outcome.id: outcome for outcome in outcomes}
 
     def _read(self, trial: Trial, jobs: Sequence[Job], outcomes: Mapping[str, Outcome]) -> Trial:
