@@ -52,6 +52,7 @@ fn resolve(
 
 /// Method, points, seed and names of a file's `[sample]`; None if it has none.
 #[pyfunction]
+#[expect(clippy::type_complexity, reason = "the shape of the Python value")]
 fn design(
     text: &str,
     file: &str,

@@ -156,13 +156,12 @@ fn flow(
         table.exec.as_ref().map(|own| exec::read(doc, &key.field("exec"), own)).transpose()?;
     let app = if exec.is_some() && table.app == "bulk" { "exec" } else { &table.app };
     let text = application(&words(app), table.cc.is_some());
-    let spec = match known.apps.get(&text) {
-        Some(spec) => spec.clone(),
-        None => {
-            let spec: app::Spec = doc.grammar(&key.field("app"), text.parse())?;
-            known.apps.insert(text, spec.clone());
-            spec
-        }
+    let spec = if let Some(spec) = known.apps.get(&text) {
+        spec.clone()
+    } else {
+        let spec: app::Spec = doc.grammar(&key.field("app"), text.parse())?;
+        known.apps.insert(text, spec.clone());
+        spec
     };
     let app = spec.build();
     match (&app, &exec) {
@@ -173,13 +172,13 @@ fn flow(
             return Err(doc.fail(&key.field("exec"), message));
         }
     }
-    let mut controller = |text: &str| match known.controllers.get(text) {
-        Some(spec) => Ok(spec.clone()),
-        None => {
-            let spec = doc.grammar(&key.field("cc"), cc::read(text))?;
-            known.controllers.insert(text.to_owned(), spec.clone());
-            Ok(spec)
+    let mut controller = |text: &str| {
+        if let Some(spec) = known.controllers.get(text) {
+            return Ok(spec.clone());
         }
+        let spec = doc.grammar(&key.field("cc"), cc::read(text))?;
+        known.controllers.insert(text.to_owned(), spec.clone());
+        Ok(spec)
     };
     let cc = table.cc.as_deref().map(&mut controller).transpose()?;
     // What every kernel has.

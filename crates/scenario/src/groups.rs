@@ -183,7 +183,9 @@ impl Scenario {
                 let last = numbers.get(at + group.flows - 1);
                 flow == group.first && last == Some(&(flow + group.flows - 1))
             });
-            names.push(whole.map_or(self.flow_or_ping(flow), |group| &group.name).to_owned());
+            names.push(
+                whole.map_or_else(|| self.flow_or_ping(flow), |group| &group.name).to_owned(),
+            );
             at += whole.map_or(1, |group| group.flows);
         }
         names

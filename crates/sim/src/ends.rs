@@ -150,9 +150,13 @@ fn put<const N: usize>(
 ) {
     if members.has_series(number) {
         recorder.sample(group, now, |probe| {
-            values.into_iter().for_each(|(name, unit, value)| probe.put(name, unit, value));
+            for (name, unit, value) in values {
+                probe.put(name, unit, value);
+            }
         });
     } else {
-        values.into_iter().for_each(|value| members.put(number, value));
+        for value in values {
+            members.put(number, value);
+        }
     }
 }

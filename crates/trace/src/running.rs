@@ -53,8 +53,10 @@ struct Within {
 /// What a detector of classic queues has said.
 #[derive(Clone, Debug, Default)]
 struct Classic {
+    /// Samples with its mode.
     seen: u32,
-    classic: f64,
+    /// The sum of the modes: 1 where the queue was classic.
+    modes: f64,
     flips: f64,
     first: Option<f64>,
     has_mode: bool,
@@ -169,15 +171,14 @@ impl Running {
     /// A value of a sample that is taken now.
     #[inline]
     pub fn put(&mut self, now: Time, name: &str, value: f64) {
-        match name {
-            "in_flight" => self.under_way = value,
-            _ => {
-                let Some(series) = SKETCHED.iter().position(|known| *known == name) else { return };
-                for within in &mut self.windows {
-                    if (within.window.0..=within.window.1).contains(&now) {
-                        within.sketch(series as u8).record(value);
-                    }
-                }
+        if name == "in_flight" {
+            self.under_way = value;
+            return;
+        }
+        let Some(series) = SKETCHED.iter().position(|known| *known == name) else { return };
+        for within in &mut self.windows {
+            if (within.window.0..=within.window.1).contains(&now) {
+                within.sketch(series as u8).record(value);
             }
         }
     }
@@ -192,7 +193,7 @@ impl Running {
                 classic.has_mode = true;
                 if (from..=to).contains(&now) {
                     classic.seen += 1;
-                    classic.classic += value;
+                    classic.modes += value;
                 }
                 if value > 0.0 && classic.first.is_none() {
                     classic.first = Some(now.as_secs_f64());
@@ -280,7 +281,7 @@ impl Running {
         let classic =
             self.classic.as_ref().filter(|classic| classic.has_mode && classic.seen > 0)?;
         Some(ClassicDetection {
-            share: classic.classic / f64::from(classic.seen),
+            share: classic.modes / f64::from(classic.seen),
             flips: classic.flips as u64,
             after_s: classic.first.map(|first| first - start.as_secs_f64()),
         })

@@ -119,13 +119,13 @@ impl Ends {
         rate: Option<Rate>,
     ) -> FlowWindow {
         let sampled = |name| self.of_flow(n, (number, window), name);
-        let (goodput_mbps, goodput_over_time_mbps) = match self.members.running(n) {
-            Some(running) => (running.mbps(number), running.over_time(number, now)),
-            None => {
-                let (goodput, to) = (self.goodput(n), window.to.min(now));
-                let over_time = goodput.over_time(window.from, to, self.scenario.step);
-                (goodput.mbps(window.from, window.to), over_time)
-            }
+        let (goodput_mbps, goodput_over_time_mbps) = if let Some(running) = self.members.running(n)
+        {
+            (running.mbps(number), running.over_time(number, now))
+        } else {
+            let (goodput, to) = (self.goodput(n), window.to.min(now));
+            let over_time = goodput.over_time(window.from, to, self.scenario.step);
+            (goodput.mbps(window.from, window.to), over_time)
         };
         FlowWindow {
             name: self.scenario.flows[n].name.clone(),

@@ -33,6 +33,10 @@ fn written_out(text: &str, keys: &str) -> String {
     flows.iter().map(table).collect()
 }
 
+#[expect(
+    clippy::type_complexity,
+    reason = "summary, queues, and the times and values of each series"
+)]
 fn bytes(output: &Output) -> (String, String, Vec<(String, Vec<u64>, Vec<u64>)>) {
     let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect();
     let column = |c: &Column| (c.name.clone(), bits(&c.t), bits(&c.v));

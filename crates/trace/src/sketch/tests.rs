@@ -8,7 +8,9 @@ proptest! {
         values in prop::collection::vec(1e-6_f64..1e9, 1..300),
     ) {
         let mut sketch = Sketch::default();
-        values.iter().for_each(|value| sketch.record(*value));
+        for value in &values {
+            sketch.record(*value);
+        }
         let got = sketch.statistics().expect("there are samples");
         let exact = Statistics::of(values.iter().copied()).expect("there are samples");
         let mut sorted = values;
@@ -34,7 +36,9 @@ fn what_is_constant_is_exact() {
 #[test]
 fn zeros_count_and_what_is_not_a_number_does_not() {
     let mut sketch = Sketch::default();
-    [0.0, f64::NAN, 0.0, f64::INFINITY, 4.0].into_iter().for_each(|value| sketch.record(value));
+    for value in [0.0, f64::NAN, 0.0, f64::INFINITY, 4.0] {
+        sketch.record(value);
+    }
     let got = sketch.statistics().expect("there are samples");
     assert_eq!((got.n, got.p50, got.max), (3, 0.0, 4.0));
     assert!(Sketch::default().statistics().is_none());
