@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sojourn.results import Run
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -57,14 +59,22 @@ def write_flent(path: Path, document: Any) -> Path:
 
 
 class Made:
-    """A source with given series."""
+    """A source with given series, and with a path the run of that folder."""
+
+    #: What it was read from, if a test says so.
+    origin: Any
 
     def __init__(self, run_id: str, series: dict[str, tuple[FloatArray, FloatArray]]) -> None:
         self.id = run_id
         self.path: Path | None = None
-        self.origin: Any = self
         self.conditions: Conditions | None = None
         self._series = series
+
+    def __getattr__(self, name: str) -> Any:
+        """What only a run has, of the folder `path`."""
+        if name not in ("files", "document", "scenario", "summary", "queues") or not self.path:
+            raise AttributeError(name)
+        return getattr(Run(self.path), name)
 
     def names(self) -> list[str]:
         return list(self._series)

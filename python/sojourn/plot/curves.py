@@ -42,6 +42,7 @@ class Held:
     def __init__(self, source: Source) -> None:
         self.id = source.id
         self.path: Path | None = getattr(source, "path", None)
+        self.origin: Source = getattr(source, "origin", source)
         self.units: dict[str, str] = {}
         self._series: dict[str, Samples] = {}
         if not hasattr(source, "table"):

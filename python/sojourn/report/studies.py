@@ -8,7 +8,7 @@ from sojourn.compare import natural
 from sojourn.metrics import Source
 from sojourn.precision import QUANTITIES, short
 from sojourn.report.model import NOTHING, Cell, Column, Group, Section, Table, number
-from sojourn.results import MANIFEST, Run
+from sojourn.results import ResultsError, Run, run_of
 from sojourn.study import charts
 from sojourn.study.chart import Chart
 from sojourn.study.points import Study, StudyError
@@ -30,14 +30,21 @@ def sections(sources: Iterable[Source]) -> Iterator[Section]:
     """One for each scenario that was swept at enough points."""
     scenarios: dict[str, list[Run]] = {}
     for source in sources:
-        place = getattr(source, "path", None)
-        run = Run(place) if place and (place / MANIFEST).is_file() else None
-        if run and run.swept:
+        run = run_of(source)
+        if run and _swept(run):
             scenarios.setdefault(source.id.partition("/")[0], []).append(run)
     for name, runs in sorted(scenarios.items(), key=lambda item: natural(item[0])):
         study = Study.of(runs)
         if len(study.points) >= LEAST_POINTS and study.names:
             yield _section(name, study)
+
+
+def _swept(run: Run) -> dict[str, str]:
+    """Its swept names; a manifest that cannot be read is a line elsewhere."""
+    try:
+        return run.swept
+    except ResultsError:
+        return {}
 
 
 def _section(name: str, study: Study) -> Section:
