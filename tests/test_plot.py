@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from sojourn import pictures, plot
-from sojourn.plot import panels, style, upload_with_ping_and_tcp_rtt
+from sojourn import pictures, plot, style
+from sojourn.plot import panels, upload_with_ping_and_tcp_rtt
 from sojourn.plot.curves import averaged, gathered
 from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from sojourn import results
-from sojourn.report import write_template
 from sojourn.report.template import TemplateError
+from sojourn.report.template import write as write_template
 from synthetic import S2_STEM, flent_document, write_flent
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples/README.md.j2"

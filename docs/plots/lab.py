@@ -17,9 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from sojourn import Run, Scenario, metrics, run
+from sojourn import Run, Scenario, metrics, run, style
 from sojourn.metrics import FloatArray
-from sojourn.plot import style
 
 #: A full frame on the wire and the payload in it, bytes.
 FRAME, PAYLOAD = 1514, 1448

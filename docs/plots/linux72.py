@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from plots import lab
 from sojourn import linux_runs
-from sojourn.plot.style import COLOURS
+from sojourn.style import COLOURS
 
 ROWS = (
     ("codel1q", "cubic"),

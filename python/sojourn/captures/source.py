@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.signal import lfilter
 
 from sojourn import metrics
 from sojourn.captures import series
@@ -132,5 +131,7 @@ def _smoothed(flow: Flow, packets: Packets) -> tuple[FloatArray, FloatArray]:
     rtt = packets.rtt_s[sampled] * 1e3
     if not rtt.size:
         return np.empty(0), rtt
+    from scipy.signal import lfilter  # a third of a second and 65 MB, which only a capture needs
+
     mean, _ = lfilter([0.125], [1.0, -0.875], rtt, zi=[0.875 * rtt[0]])
     return packets.t_s[sampled], mean

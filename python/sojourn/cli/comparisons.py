@@ -165,7 +165,7 @@ def report(
         as_json: Print the page as one JSON document, without markup; with --output, only the file's name.
     """
     expect(results_)
-    from sojourn.report import of_controller, of_results, to_json, write, write_template
+    from sojourn.report import of_controller, of_results, to_json, write
 
     options = {"--template": template, "--card": card, "--markdown": markdown}
     if len(given := [name for name, value in options.items() if value]) > 1:
@@ -178,6 +178,8 @@ def report(
             raise UsageError(f"--kernel {kernel}: expected results of `sojourn run --engine linux`")
     errors: list[str] = []
     if template:
+        from sojourn.report.template import write as write_template
+
         written(write_template(results_, template, output, reference, errors), as_json=as_json)
     else:
         name = "card.md" if card else "report.md" if markdown else "report.html"

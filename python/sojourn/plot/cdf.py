@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sojourn.plot import style
+from sojourn import style
 from sojourn.plot.curves import MOST, PlotError, gathered, told_apart
 from sojourn.plot.panels import DASHES, RUNS
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from sojourn.plot import style
+from sojourn import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn import metrics, path
+from sojourn import metrics, path, style
 from sojourn.groups import groups
-from sojourn.plot import style
 
 if TYPE_CHECKING:
     from pathlib import Path

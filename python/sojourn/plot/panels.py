@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from sojourn import metrics
-from sojourn.plot import style
+from sojourn import metrics, style
 from sojourn.plot.curves import (
     EMPTY,
     HIGH,

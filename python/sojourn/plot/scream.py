@@ -13,8 +13,9 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from sojourn import style
 from sojourn.interop import scream_log
-from sojourn.plot import PlotError, picture, save, style, styled
+from sojourn.plot import PlotError, picture, save, styled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from sojourn.plot import style
+from sojourn import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sojourn.plot import curves, style
+from sojourn import style
+from sojourn.plot import curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

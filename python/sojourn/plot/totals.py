@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sojourn import metrics, path
-from sojourn.plot import curves, style
+from sojourn import metrics, path, style
+from sojourn.plot import curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from sojourn import metrics, path
-from sojourn.plot import curves, style
+from sojourn import metrics, path, style
+from sojourn.plot import curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

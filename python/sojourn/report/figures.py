@@ -9,10 +9,9 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from sojourn import metrics, path
+from sojourn import metrics, path, style
 from sojourn.groups import groups
 from sojourn.metrics import FloatArray, Source
-from sojourn.plot import style
 from sojourn.report import sections
 from sojourn.report.model import Figure, Plot, Series
 from sojourn.report.sections import Run

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sojourn import conditions
+from sojourn import conditions, style
 from sojourn.compare import Comparison
-from sojourn.plot import style
 from sojourn.report.model import Dot, Scatter
 
 RTT_TICKS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280]

@@ -214,7 +214,7 @@ class Run:
         for length, name in runs.iter_rows():
             if name in found:  # ours are in one piece; those of others need not be
                 return {name: self.series(name) for name in self._names}
-            found[name] = t[at : at + length], values[at : at + length]
+            found[name] = t[at : at + length].copy(), values[at : at + length].copy()
             at += length
         self._checked(list(found))
         return found

@@ -11,7 +11,7 @@ from statistics import fmean
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from sojourn.plot import style
+from sojourn import style
 from sojourn.precision import QUANTITIES
 from sojourn.study.chart import DECADE, Axis, Chart, Curve, Mark, Panel, Scale, plain
 from sojourn.study.points import Point, Study, StudyError
