@@ -8,9 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from matplotlib import colormaps
-from matplotlib.colors import to_hex
-
 from sojourn import style
 from sojourn.precision import QUANTITIES
 from sojourn.study.chart import DECADE, Axis, Chart, Curve, Mark, Panel, Scale, plain
@@ -277,7 +274,7 @@ def _colours(label: str, numbers: Sequence[float]) -> tuple[_Colour, Scale]:
     ticks = [(colour.share(at), text) for at, text in axis.ticks if low <= at <= high]
     if len(ticks) < 2:
         ticks = [(colour.share(at), f"{at:.3g}") for at in (low, high)]
-    stops = [to_hex(colormaps["viridis"](stop / (STOPS - 1))) for stop in range(STOPS)]
+    stops = [_viridis(stop / (STOPS - 1)) for stop in range(STOPS)]
     return colour, Scale(label, ticks, stops)
 
 
@@ -293,7 +290,15 @@ class _Colour:
         return (number - self.low) / (self.high - self.low)
 
     def __call__(self, number: float) -> str:
-        return to_hex(colormaps["viridis"](self.share(number)))
+        return _viridis(self.share(number))
+
+
+def _viridis(share: float) -> str:
+    """Its colour at this share of the range."""
+    from matplotlib import colormaps  # a page without a heat map does without
+    from matplotlib.colors import to_hex
+
+    return to_hex(colormaps["viridis"](share))
 
 
 def _colour_of(kinds: Sequence[str]) -> Mapping[str, str]:
