@@ -167,7 +167,7 @@ def command(found: Whole) -> Iterator[str]:
     yield f"| the engine alone, of that | {found.engine.text(3)} |"
     yield f"| each further run of the same command | {found.more:.4f} |"
     yield f"| `sojourn report` of {MANY} such runs | {found.report.text(2)} |"
-    yield f"| each further run in a report | {found.report_more:.4f} |"
+    yield f"| each further run in a report | {above_noise(found.report_more, 4)} |"
     yield ""
     yield (
         f"A run leaves {found.kb_per_run:.0f} kB in {found.files_per_run} files; "
@@ -208,8 +208,13 @@ def needs(engine: Mapping[str, Any], found: Whole) -> Iterator[str]:
         f"| of 60 s, 50 Mbit/s | {(long_s + max(other, 0.0)) * runs / 3600:.0f} "
         f"| {disk} and what 55 s more of series take | {files} |"
     )
-    yield f"| one report of them | {found.report_more * runs / 3600:.1f} | | |"
+    yield f"| one report of them | {above_noise(found.report_more * runs / 3600, 1)} | | |"
     yield from ("", *many_flows(engine))
+
+
+def above_noise(value: float, digits: int) -> str:
+    """A difference of two measurements, unless their spread was larger than it."""
+    return f"{value:.{digits}f}" if value > 0 else "less than the rounds' spread"
 
 
 def many_flows(engine: Mapping[str, Any]) -> Iterator[str]:

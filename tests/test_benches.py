@@ -251,3 +251,8 @@ def test_a_table_replaces_the_one_that_the_document_has(tmp_path: Path) -> None:
 
 def test_a_verdict_without_a_record_has_no_change() -> None:
     assert Verdict("one", 1.0, None).change == 0.0
+
+
+def test_a_difference_below_the_spread_is_no_number() -> None:
+    assert scale.above_noise(0.25, 1) == "0.2"
+    assert scale.above_noise(-0.001, 4) == "less than the rounds' spread"
