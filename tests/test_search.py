@@ -397,7 +397,7 @@ class TestFound:
     def test_killed_and_repeated_it_finds_the_same(self, found: Path) -> None:
         command = [sys.executable, "-m", "sojourn.cli", *_command("killed", *QUESTION, "--seeds", "2", "-q")]
         for after in (2, 5):
-            # As soon as so many trials have a run, whatever else is under way.
+            # As soon as this number of trials have a run, whatever else is under way.
             with subprocess.Popen(command, cwd=found, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
                 while process.poll() is None and len(list((found / "killed").glob("small/*/manifest.json"))) < after:
                     pass

@@ -1,7 +1,7 @@
 """Seeds until the mean of each point is known well enough: `sojourn run --seeds 30 --until 'goodput 2%'`.
 
-Decisions depend on the results of the first so many seeds of a point alone, never on which run ended first, so that the
-runs are the same with any number of workers, and again when they are there already.
+Decisions depend on the results of a point's first seeds alone, in their order, never on which run ended first, so
+that the runs are the same with any number of workers, and again when they are there already.
 """
 
 from __future__ import annotations

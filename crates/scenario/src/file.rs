@@ -189,7 +189,7 @@ pub(crate) struct FlowTable {
     /// Where its data travel: "down" (default) crosses the links forward, "up" backward.
     #[serde(default)]
     pub(crate) direction: DirectionName,
-    /// A group of so many flows, named NAME-1, NAME-2 and so on; default one under its own name.
+    /// A group of this number of flows, named NAME-1, NAME-2 and so on; default one under its own name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) flows: Option<u32>,
     /// When it connects.

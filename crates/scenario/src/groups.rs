@@ -155,7 +155,7 @@ pub enum FlowSeries {
 }
 
 impl FlowSeries {
-    /// What is recorded of so many flows unless the file says otherwise.
+    /// What is recorded of a scenario with this number of flows unless the file says otherwise.
     pub(crate) fn of(flows: usize) -> Self {
         if flows > MOST_WITH_SERIES { Self::Groups } else { Self::Flows }
     }

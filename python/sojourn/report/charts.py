@@ -40,7 +40,7 @@ class Frame:
 
     @classmethod
     def of(cls, chart: Chart) -> Frame:
-        """With room for the words of both axes."""
+        """With room for the labels of both axes."""
         words = [len(text) for _, text in chart.x.ticks]
         is_turned = sum(words) > LONG_LINE or max(words, default=0) > LONG_WORD
         longest = max((len(text) for _, text in chart.y.ticks), default=0)

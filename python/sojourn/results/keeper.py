@@ -38,7 +38,7 @@ class Keeper:
     packed = True
 
     def __init__(self, root: Path, ids: Iterable[str], say: Callable[[str], None]) -> None:
-        """For runs of these names; `say` is told what of an earlier dataset cannot be read. Nothing is written yet."""
+        """For runs of these names; `say` gets what of an earlier dataset cannot be read. Nothing is written yet."""
         damage: list[str] = []
         self._dataset, self._say = Dataset(root, damage), say
         self._kept = self._dataset.kept

@@ -55,7 +55,7 @@ def query(runs: Sequence[Run], sql: str, *, full: bool = False) -> pl.DataFrame:
 
 
 def _words(sql: str) -> set[str]:
-    """The words of a question, small; raises `QueryError` for one that is no `SELECT` or reads a file."""
+    """A question's keywords and names, small; raises `QueryError` for one that is no `SELECT` or reads a file."""
     words = re.findall(r"\w+", COMMENTS.sub("", sql, count=1).lower())
     if words[:1] not in (["select"], ["with"]):
         raise QueryError("expected a question that begins with SELECT or WITH")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sojourn.search.quantities import OfRun
 
 Document = Mapping[str, Any]
-#: A run counts if its window has at least so many round trips of the empty path, and so many full packets of each
+#: A run counts if its window has at least this number of round trips of the empty path, and of full packets of each
 #: flow's equal share of the rate: less is a start, not a state.
 ROUND_TRIPS, PACKETS = 20, 100
 FRAME_BITS = 1514 * 8
