@@ -205,7 +205,9 @@ def _show(ranking: Ranking, files: Sequence[Path]) -> None:
     print()
     for file in files[:1]:
         print(f"next: sojourn run {harmless(str(file))}")
-    if len(files) > 1:
+    if len(files) == 2:
+        print(f"the other one: {harmless(str(files[1]))}")
+    elif len(files) > 2:
         print(f"the others: {harmless(str(files[1]))} to {harmless(files[-1].name)}")
 
 
