@@ -98,7 +98,9 @@ class FakeCore(ModuleType):
     def brief(self, text: str) -> str:
         raise ScenarioError("a stand-in has no brief form")
 
-    def resolve(self, text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, list[str]]:
+    def resolve(
+        self, text: str, file: str, overrides: list[tuple[str, str]], within: Path | None = None
+    ) -> tuple[str, list[str]]:
         try:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -116,7 +118,12 @@ class FakeCore(ModuleType):
         """It has no samples."""
 
     def expand(
-        self, text: str, file: str, overrides: list[tuple[str, str]], cube: list[list[float]]
+        self,
+        text: str,
+        file: str,
+        overrides: list[tuple[str, str]],
+        cube: list[list[float]],
+        within: Path | None = None,
     ) -> list[tuple[list[tuple[str, str]], str]]:
         self.resolve(text, file, overrides)
         axes = tomllib.loads(text).get("sweep", {})

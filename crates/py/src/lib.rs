@@ -13,6 +13,8 @@ mod own;
 mod scream;
 mod timers;
 
+use std::path::PathBuf;
+
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -41,12 +43,15 @@ fn schema() -> String {
 }
 
 #[pyfunction]
+#[pyo3(signature = (text, file, overrides, within = None))]
 fn resolve(
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
+    within: Option<PathBuf>,
 ) -> PyResult<(String, Vec<String>)> {
-    let parsed = sojourn_scenario::load(text, file, &overrides).map_err(refuse)?;
+    let within = within.as_deref();
+    let parsed = sojourn_scenario::load_within(within, text, file, &overrides).map_err(refuse)?;
     Ok((sojourn_scenario::to_toml(&parsed.scenario), parsed.warnings))
 }
 
@@ -62,18 +67,27 @@ fn design(
     Ok(found.map(|d| (d.method.to_string(), d.points, d.seed, d.keys)))
 }
 
+/// How many runs a file's sweep and sample make.
+#[pyfunction]
+fn runs(text: &str, file: &str, overrides: Vec<(String, String)>) -> PyResult<usize> {
+    sojourn_scenario::runs(text, file, &overrides).map_err(refuse)
+}
+
 /// The runs of a file's sweep and of its sample, for which `cube` has the points: axis values and
 /// resolved scenario.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, cube = vec![]))]
+#[pyo3(signature = (text, file, overrides, cube = vec![], within = None))]
 #[expect(clippy::type_complexity, reason = "the shape of the Python value")]
 fn expand(
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
     cube: Vec<Vec<f64>>,
+    within: Option<PathBuf>,
 ) -> PyResult<Vec<(Vec<(String, String)>, String)>> {
-    let points = sojourn_scenario::expand_at(text, file, &overrides, &cube).map_err(refuse)?;
+    let within = within.as_deref();
+    let points =
+        sojourn_scenario::expand_within(within, text, file, &overrides, &cube).map_err(refuse)?;
     Ok(points.into_iter().map(|p| (p.values, sojourn_scenario::to_toml(&p.scenario))).collect())
 }
 
@@ -248,7 +262,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, design, draw,
-        draw_rules, expand, harm, jain, qdisc_usage, qdiscs, rate_bps, resolve, schema,
+        draw_rules, expand, harm, jain, qdisc_usage, qdiscs, rate_bps, resolve, runs, schema,
         scream_tool, size_bytes, version,
     };
 }
