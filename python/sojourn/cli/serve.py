@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import webbrowser
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +15,7 @@ from cyclopts.validators import Number
 from sojourn.cli.common import OK, AtLeastOne, Json, UsageError, say
 from sojourn.run import RESULTS, is_file
 from sojourn.serve.pages import is_there
-from sojourn.serve.setup import Setup
+from sojourn.serve.setup import Setup, page_folder
 
 #: Where the page's jobs leave their results.
 LAB = RESULTS / "lab"
@@ -30,6 +29,7 @@ def serve(
     port: Annotated[int | None, Parameter(validator=Number(gte=0, lte=65535))] = None,
     open_: Annotated[bool | None, Parameter(name="--open", negative="--no-open")] = None,
     jobs: Annotated[int | None, AtLeastOne] = None,
+    page: Path | None = None,
     as_json: Json = False,
 ) -> int:
     """Serve the lab, a page in the browser, with this machine's engines and your results, until Ctrl-C.
@@ -47,9 +47,10 @@ def serve(
         port: Port to listen on; default 7469, or a free one where that is taken; 0 for a free one.
         open_: Open the page in the browser; default where there is a display and a terminal.
         jobs: Runs at a time; default one a core.
+        page: Folder of the page, such as web/dist of the sources; default the one that came with the package.
         as_json: Print address, token and folder as one line of JSON.
     """
-    made = _setup(target, jobs)
+    made = _setup(target, jobs, page)
     if not is_there(made.page):
         raise UsageError(f"serve: the page is not in {made.page}: `make web` in the sources makes it, wheels have it")
     try:
@@ -76,7 +77,7 @@ def serve(
     return OK
 
 
-def _setup(target: str | None, jobs: int | None) -> Setup:
+def _setup(target: str | None, jobs: int | None, page: Path | None) -> Setup:
     folder = Path.cwd().resolve()
     out, results, scenario = folder / LAB, folder / RESULTS, None
     if target and is_file(target):
@@ -89,8 +90,7 @@ def _setup(target: str | None, jobs: int | None) -> Setup:
         results = Path(target).resolve()
         if not results.is_dir():
             raise UsageError(f"{target}: no such folder; expected results, or a scenario file (NAME.toml)")
-    made = Setup(folder, results, out, scenario)
-    return replace(made, at_once=jobs) if jobs else made
+    return Setup(folder, results, out, scenario, page or page_folder(), jobs or os.cpu_count() or 1)
 
 
 def _has_display() -> bool:

@@ -29,6 +29,7 @@ class Server:
         self.address = Address(host, self._socket.getsockname()[1])
         self.token = secrets.token_urlsafe(32)
         self.lab = Lab(setup)
+        self._served: _Served | None = None
 
     @property
     def url(self) -> str:
@@ -49,16 +50,21 @@ class Server:
             timeout_graceful_shutdown=GRACE_S,
             limit_concurrency=256,
         )
-        served = _Served(config, self.lab)
+        self._served = _Served(config, self.lab)
         ready()
         try:
-            served.run(sockets=[self._socket])
+            self._served.run(sockets=[self._socket])
         except KeyboardInterrupt:
             pass  # uvicorn ends, and then hands the signal on
         finally:
             self._socket.close()
             cancelled = self.lab.jobs.close()
         return cancelled
+
+    def stop(self) -> None:
+        """Ends `run`, from another thread."""
+        if self._served:
+            self._served.stop()
 
 
 class _Served(uvicorn.Server):
@@ -67,9 +73,13 @@ class _Served(uvicorn.Server):
         self._lab = lab
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Ends the streams of events too, which would be waited for."""
-        self._lab.jobs.is_closing = True
+        self.stop()
         super().handle_exit(sig, frame)
+
+    def stop(self) -> None:
+        """Ends it, and the streams of events, which would be waited for."""
+        self._lab.jobs.is_closing = True
+        self.should_exit = True
 
 
 def _bound(host: str, port: int | None) -> socket.socket:

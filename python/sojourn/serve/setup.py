@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -31,7 +30,7 @@ class Setup:
     #: Where those of the page's jobs go.
     out: Path
     #: The scenario that the page begins with; below `folder`.
-    scenario: Path | None = None
-    page: Path = field(default_factory=page_folder)
+    scenario: Path | None
+    page: Path
     #: Runs at a time.
-    at_once: int = field(default_factory=lambda: os.cpu_count() or 1)
+    at_once: int
