@@ -214,6 +214,12 @@ def draw(kinds: Literal["linux", "all"], seed: int, index: int) -> tuple[str, st
 def conditions(text: str) -> str:
     """JSON: capacity, RTT of the empty path and bottlenecks of a scenario, as its run's summary has them."""
 
+def edit(text: str, file: str, key: str, value: str | None, within: pathlib.Path | None = None) -> str:
+    """The text of a scenario with another value at a dotted name, or without it; comments and layout stay."""
+
+def outline(text: str) -> str:
+    """JSON: nodes, links, and the ways of flows, pings and tunnels of a scenario, for a drawing."""
+
 def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
     """One end of the SCReAM bandwidth test tool until it is over; its exit code.
 
