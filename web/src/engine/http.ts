@@ -253,7 +253,7 @@ export class Client {
     const said = (await response.json().catch(() => ({}))) as { error?: string; line?: number };
     const message = said.error ?? `${response.status} ${response.statusText}`;
     const isText = response.status === 400 && ["resolve", "expand", "edit", "tc", "jobs"].includes(path);
-    throw isText ? new ScenarioError(message) : new Refused(message, response.status);
+    throw isText ? new ScenarioError(message, said.line) : new Refused(message, response.status);
   }
 }
 
@@ -291,6 +291,8 @@ function unpacked({ name, unit, t, v }: Packed): Series {
 
 /** 64-bit floats of base 64, little-endian as every machine that runs browsers. */
 function numbers(text: string): Float64Array {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = characters.charCodeAt(at);
   return new Float64Array(bytes.buffer);
 }
