@@ -63,7 +63,8 @@ def serve(
 
     def ready() -> None:
         if as_json:
-            print(json.dumps({"url": server.url, "token": server.token, "folder": str(made.folder)}), flush=True)
+            about = {"url": server.url, "token": server.token, "folder": str(made.folder)}
+            print(json.dumps({"schema": "sojourn/serve/1", **about}), flush=True)
         else:
             print(server.url, flush=True)
             say(f"results of the page's runs go to {LAB}; Ctrl-C ends it")

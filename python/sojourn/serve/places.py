@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from sojourn.results.dataset import above
 from sojourn.serve.errors import RequestError
 
 
@@ -28,7 +29,9 @@ class Places:
         if not _is_within(root, path):
             raise RequestError(f"{name!r}: no such results", 404)
         # Runs of a dataset have no folder: the one that holds them is looked at.
-        there = next((place for place in (path, *path.parents) if place.exists()), root)
+        there = path if path.exists() else (above(path) or (root.parent, ""))[0]
+        if not there.is_relative_to(root):
+            raise RequestError(f"{name!r}: no such results", 404)
         for folder, below, files in os.walk(there):
             for entry in (*below, *files):
                 place = Path(folder, entry)

@@ -37,6 +37,9 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+TOO_LARGE = 413
+#: Bytes of a body that is too large that are read all the same.
+PASSED_OVER = 64 << 20
 ANY = ("0.0.0.0", "::")  # noqa: S104 - to recognise them
 
 
@@ -110,7 +113,7 @@ class Guard:
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                raise RefusedError(413, f"expected at most {MOST_BYTES >> 20} MiB")
+                raise RefusedError(TOO_LARGE, f"expected at most {MOST_BYTES >> 20} MiB")
             return message
 
         try:
@@ -119,6 +122,8 @@ class Guard:
         except RefusedError as refused:
             if has_begun:
                 raise
+            if refused.status == TOO_LARGE:
+                await _pass_over(receive)
             body = json.dumps({"error": refused.reason}).encode()
             headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
             # What is left of the body is not read.
@@ -145,10 +150,20 @@ class Guard:
             raise RefusedError(401, "X-Sojourn-Token: expected the token of the URL that `sojourn serve` printed")
         length = headers.get(b"content-length", [b"0"])[-1]
         if not length.isdigit() or int(length) > MOST_BYTES:
-            raise RefusedError(413, f"expected at most {MOST_BYTES >> 20} MiB")
+            raise RefusedError(TOO_LARGE, f"expected at most {MOST_BYTES >> 20} MiB")
         kind = headers.get(b"content-type", [b""])[-1].partition(b";")[0].strip().lower()
         if scope["method"] == "POST" and kind != b"application/json":
             raise RefusedError(415, "Content-Type: expected application/json")
+
+
+async def _pass_over(receive: Receive) -> None:
+    """Reads what is left of a body, within bounds: who is still sending would not see the answer."""
+    left = PASSED_OVER
+    more = True
+    while more and left > 0:
+        message = await receive()
+        left -= len(message.get("body", b""))
+        more = bool(message.get("more_body"))
 
 
 def _is_number(name: str) -> bool:
