@@ -20,6 +20,11 @@ class Turns:
         self._waiting: deque[object] = deque()
         self._changed = threading.Condition()
 
+    @property
+    def waiting(self) -> int:
+        """How many wait for one."""
+        return len(self._waiting)
+
     def take(self, *, alone: bool, is_wanted: Callable[[], bool]) -> bool:
         """Waits for a turn; False if it is not wanted any more."""
         mine = object()
