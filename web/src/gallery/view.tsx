@@ -1,0 +1,3 @@
+export function GalleryView() {
+  return <h1>Questions</h1>;
+}

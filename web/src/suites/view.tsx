@@ -1,0 +1,3 @@
+export function SuitesView() {
+  return <h1>Suites</h1>;
+}

@@ -1,0 +1,3 @@
+export function SweepView() {
+  return null;
+}
