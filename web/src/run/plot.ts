@@ -4,6 +4,7 @@ import uPlot from "uplot";
 
 import { decimate, grid } from "./decimate";
 import type { Line, Look } from "./looks";
+import { yRange } from "./value-range";
 import type { TimeAxis } from "./time";
 import { type Theme, present } from "./theme";
 
@@ -151,15 +152,6 @@ export class Plot {
       ...(role === "line" && look.dash.length ? { dash: [...look.dash] } : {}),
     };
   }
-}
-
-/** Room above what is drawn; from 0 where that is meant. */
-export function yRange(low: number | null, high: number | null, fromZero: boolean): [number, number] {
-  if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
-  const bottom = fromZero ? Math.min(low, 0) : low;
-  const room = Math.max(high - bottom, Math.abs(high) * 0.02, 1e-9);
-  const floor = fromZero && bottom === 0 ? 0 : bottom - 0.06 * room;
-  return [!fromZero && low >= 0 ? Math.max(floor, 0) : floor, high + 0.06 * room];
 }
 
 function same(a: Look, b: Look): boolean {
