@@ -69,7 +69,7 @@ function engineEnding(order: number[]): Engine {
 
 test("results are in the order that was asked for, whichever run ends first", async () => {
   const seen: number[] = [];
-  const outputs = await many(engineEnding([2, 0, 1]), ["a", "b", "c"], (place) => seen.push(place)).done;
+  const outputs = await many(engineEnding([2, 0, 1]), ["a", "b", "c"], (output, place) => (seen.push(place), output)).done;
   assert.deepEqual(outputs.map(({ summary }) => summary.name), ["a", "b", "c"]);
   assert.deepEqual(seen, [2, 0, 1]);
 });
@@ -82,6 +82,6 @@ test("the first run that fails ends the others", async () => {
       return toml === "bad" ? Promise.reject(new Error("flow x: no")) : new Promise(() => undefined);
     },
   } as unknown as Engine;
-  await assert.rejects(many(engine, ["good", "bad"]).done, /flow x: no/);
+  await assert.rejects(many(engine, ["good", "bad"], (output) => output).done, /flow x: no/);
   assert.ok(signals.every(({ aborted }) => aborted));
 });

@@ -2,24 +2,21 @@
 
 import { Cancelled, type Engine, type Output } from "../engine/engine";
 
-export type Many = {
-  readonly done: Promise<Output[]>;
+export type Many<T> = {
+  readonly done: Promise<T[]>;
   cancel(): void;
 };
 
-/** Starts all; the engine holds what has no core yet. The first that fails ends the others, and is the error. */
-export function many(
-  engine: Engine,
-  tomls: readonly string[],
-  ended: (place: number, output: Output) => void = () => undefined,
-): Many {
+/**
+ * Starts all; the engine holds what has no core yet. Of each output only what `keep` makes of it is kept. The first run
+ * that fails ends the others, and is the error; one that was cancelled rejects with `Cancelled`.
+ */
+export function many<T>(engine: Engine, tomls: readonly string[], keep: (output: Output, place: number) => T): Many<T> {
   const give = new AbortController();
-  const one = async (toml: string, place: number): Promise<Output> => {
+  const one = async (toml: string, place: number): Promise<T> => {
     const run = await engine.start(toml, { captures: false, signal: give.signal });
     if (give.signal.aborted) run.cancel();
-    const output = await run.done;
-    ended(place, output);
-    return output;
+    return keep(await run.done, place);
   };
   const done = Promise.all(tomls.map(one)).catch((error: unknown) => {
     give.abort();
