@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { hasCapture, withCapture } from "../src/download/capture";
 import { csv } from "../src/download/csv";
 import { parquet } from "../src/download/parquet";
 import { svg } from "../src/download/svg";
@@ -40,4 +41,12 @@ test("SVG has a path for each line, and names are text whatever they hold", () =
   assert.ok(picture.includes("&lt;a&amp;b&gt;"));
   assert.ok(!picture.includes("<a&b>"));
   assert.ok(!/NaN|undefined|Infinity/.test(picture));
+});
+
+test("a capture is added to a scenario that has none", () => {
+  const toml = 'name = "x"\n\n[[link]]\nname = "bneck"\n';
+  assert.ok(!hasCapture(toml));
+  const more = withCapture(toml, "bneck.reverse");
+  assert.ok(hasCapture(more));
+  assert.match(more, /points = \[\{ link = "bneck", direction = "reverse" \}\]/);
 });
