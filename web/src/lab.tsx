@@ -2,15 +2,20 @@
 
 import { CompareView } from "./compare/view";
 import { DownloadView } from "./download/view";
+import { ScenarioText } from "./editor/view";
+import { FormView } from "./form/view";
 import { MeasuredView } from "./measured/view";
+import { PathView } from "./path/view";
 import { RunView } from "./run/view";
 import { current } from "./runs";
+import { ScenarioBar } from "./scenario/bar";
 import { tab, type Tab } from "./state";
 import { SweepView } from "./sweep/view";
+import { Tabs } from "./tabs";
 
-const TABS: [Tab, string][] = [
+const TABS: readonly [Tab, string][] = [
   ["result", "Result"],
-  ["compare", "Fork and compare"],
+  ["compare", "Compare"],
   ["sweep", "Sweep"],
   ["measured", "Measured"],
   ["download", "Download"],
@@ -19,16 +24,17 @@ const TABS: [Tab, string][] = [
 export function LabView() {
   return (
     <div class="lab">
-      <section class="lab-scenario" aria-label="Scenario"></section>
+      <section class="lab-path" aria-label="Path">
+        <ScenarioBar />
+        <PathView />
+      </section>
       <section class="lab-outcome" aria-label="Outcome">
-        <nav class="tabs" aria-label="Outcome">
-          {TABS.map(([name, label]) => (
-            <button key={name} type="button" aria-pressed={tab.value === name} onClick={() => (tab.value = name)}>
-              {label}
-            </button>
-          ))}
-        </nav>
+        <Tabs label="Outcome" tabs={TABS} chosen={tab} />
         <Outcome />
+      </section>
+      <section class="lab-scenario" aria-label="Scenario">
+        <FormView />
+        <ScenarioText />
       </section>
     </div>
   );
@@ -51,5 +57,5 @@ function Outcome() {
 }
 
 function Nothing() {
-  return <p class="hint">Nothing has run yet. Run the scenario to see what comes of it.</p>;
+  return <p class="hint">Nothing has run yet: press Run.</p>;
 }

@@ -17,8 +17,7 @@ export const question = signal<string | null>(null);
 /** The one that works: `sojourn serve` puts its own here. */
 export const engine = signal<Engine>(new LocalEngine());
 
-/** Colours: the reader's choice, or the system's. */
-export const theme = signal<"system" | "light" | "dark">("system");
-
 /** Said by the live region: what changed, for who does not see it. */
 export const announcement = signal("");
+/** What went wrong outside of the scenario, such as a damaged link; shown until it is closed. */
+export const notice = signal<string | null>(null);

@@ -17,19 +17,46 @@ export type Conditions = {
   queues: string[];
 };
 
-/** One direction of a link, and what packets pass there before its wire. */
-export type Port = {
-  forward: boolean;
-  name: string;
+/** One direction of a link; texts as tc and the file have them, with every parameter. */
+export type DirectionOutline = {
+  /** Null is infinitely fast. */
   rate_bps: number | null;
-  shaper: string;
+  delay_ms: number;
+  shaper: string | null;
   qdisc: string;
-  elements: string[];
+  /** Elements before the queue. */
+  ingress: string[];
 };
-
-export type Link = { name: string; a: string; b: string; ports: Port[]; delay_ns: number };
-export type PathFlow = { name: string; path: string[]; reverse: boolean; cc?: string; app?: string };
-export type Topology = { nodes: { name: string }[]; links: Link[]; flows: PathFlow[] };
+export type LinkOutline = {
+  name: string;
+  /** Indices of nodes; null in a chain. */
+  ends: [from: number, to: number] | null;
+  forward: DirectionOutline;
+  reverse: DirectionOutline;
+};
+/** A flow, a ping, or one of a group of flows that are alike. */
+export type FlowOutline = {
+  name: string;
+  count: number;
+  /** Without parameters; empty if it has none. */
+  cc: string;
+  /** Without parameters, or `ping`. */
+  app: string;
+  /** Whether its data cross the links backward. */
+  up: boolean;
+  start_s: number;
+  /** Ways that its packets may take: indices of links. */
+  paths: { link: number; forward: boolean }[][];
+};
+/** What a scenario consists of, as a drawing of it needs that; every name is that of the file. */
+export type Outline = {
+  /** Empty for a chain of links. */
+  nodes: string[];
+  links: LinkOutline[];
+  flows: FlowOutline[];
+  pings: FlowOutline[];
+  changes_s: number[];
+};
 
 export type Resolved = {
   /** With every default written out: what runs. */
@@ -38,19 +65,22 @@ export type Resolved = {
   brief: string;
   warnings: string[];
   conditions: Conditions;
-  topology: Topology;
+  outline: Outline;
 };
 
-/** A parameter of an algorithm, as `sojourn qdisc NAME` shows it. */
-export type Parameter = { key: string; kind: string; default: string; help: string; [more: string]: unknown };
-/** An algorithm, as `sojourn qdisc` shows it. */
-export type Entry = {
+/** A parameter of an algorithm. */
+export type Parameter = {
+  /** Its key; of a flag the words that it can be, with `|` between them. */
   name: string;
-  summary: string;
-  source: string;
-  parameters: Parameter[];
-  [more: string]: unknown;
+  /** What it takes, as in tc's usage: `TIME`, `2019|2020`; empty of a flag. */
+  value: string;
+  default: string;
+  doc: string;
+  /** Whether Linux' tc knows it. */
+  tc: boolean;
 };
+/** An algorithm with its parameters, as `sojourn qdisc NAME` shows it. */
+export type Entry = { name: string; summary: string; reference: string; parameters: Parameter[] };
 export type Tables = { qdiscs: Entry[]; controllers: Entry[]; apps: Entry[]; schema: object };
 
 export type Output = {
@@ -113,13 +143,23 @@ export interface Run {
 /** A scenario that cannot be used: one line, as the command line prints it. */
 export class ScenarioError extends Error {
   override readonly name = "ScenarioError";
-  /** Line in the file, from 1, where the message names one. */
-  readonly line: number | undefined;
 
-  constructor(message: string) {
+  constructor(
+    message: string,
+    /** Line in the file, from 1, if it is about one. */
+    readonly line?: number,
+  ) {
     super(message);
-    const found = /^[^:\s]+:(\d+): /.exec(message);
-    this.line = found ? Number(found[1]) : undefined;
+  }
+
+  /** From what an engine says: JSON with message and line, or the line for the user alone. */
+  static of(said: string): ScenarioError {
+    try {
+      const { message, line } = JSON.parse(said) as { message: string; line: number | null };
+      return new ScenarioError(message, line ?? undefined);
+    } catch {
+      return new ScenarioError(said);
+    }
   }
 }
 

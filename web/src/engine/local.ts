@@ -87,7 +87,7 @@ export class LocalEngine implements Engine {
       const waiting = this.#answers.get(data.id);
       this.#answers.delete(data.id);
       if (data.kind === "answer") waiting?.give(data.value);
-      else waiting?.refuse(new ScenarioError(data.message));
+      else waiting?.refuse(ScenarioError.of(data.message));
     };
     worker.onerror = (event) => {
       for (const { refuse } of this.#answers.values()) refuse(new Error(event.message));
@@ -170,7 +170,7 @@ class LocalRun implements Run {
             if (end(true)) resolve(data.output);
             break;
           case "failed":
-            this.#end(new ScenarioError(data.message));
+            this.#end(ScenarioError.of(data.message));
             break;
         }
       };

@@ -69,7 +69,7 @@ function begin(toml: string, captures: boolean): void {
 function turn(): void {
   if (!run || paused) return;
   try {
-    if (run.advance(run.duration_s, TURN_MS) === "ended") {
+    if (run.advance(undefined, TURN_MS) === "ended") {
       const ended = run;
       run = null;
       const output = finish(ended);
