@@ -61,9 +61,9 @@ function Instant({ run, axis, port, inside, signalled }: InstantProps) {
       {parts.map(({ name, packets, delayMs }) => (
         <figure key={name} class="queue-lane">
           <figcaption>
-            {name ? `${name} queue` : port}: <b>{figure(packets)}</b> packets, waited <b>{figure(delayMs)}</b> ms
+            {name ? `${name} queue` : port}: <b>{Math.round(packets)}</b> packets, delay <b>{figure(delayMs)}</b> ms
           </figcaption>
-          <svg viewBox={`0 0 ${MOST_CELLS * CELL} ${CELL}`} role="img" aria-label={`${packets} of at most ${most} packets`}>
+          <svg viewBox={`0 0 ${MOST_CELLS * CELL} ${CELL}`} preserveAspectRatio="none" role="img" aria-label={`${packets} of at most ${most} packets`}>
             {Array.from({ length: cells }, (_, n) => (
               <rect key={n} x={n * CELL} width={CELL - 1} height={CELL - 1} class={n * perCell < packets ? `full ${name}` : "free"} />
             ))}
@@ -72,7 +72,7 @@ function Instant({ run, axis, port, inside, signalled }: InstantProps) {
       ))}
       <p class="soft">
         At {at.toFixed(2)} s; {perCell > 1 ? `a square is ${perCell} packets, ` : "a square is a packet, "}
-        as many as there ever were ({figure(most)}).
+        as many as there ever were ({most}).
         {inside.length > 0 && ` In it, estimated: ${say(inside)}.`}
         {signalled.length > 0 && ` Marks per second: ${say(signalled)}.`}
       </p>
