@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { computed, signal } from "@preact/signals";
 
 import type { Tables } from "../engine/engine";
-import { chosen, isChosen, type Element } from "../path/chosen";
+import { choose, chosen, isChosen, isOpen, type Element } from "../path/chosen";
 import { edit, resolved, text } from "../scenario/document";
 import { engine } from "../state";
 import { AlgorithmField } from "./algorithm";
@@ -23,10 +23,11 @@ export function FormView() {
     void engine.value.tables().then((found) => (tables.value = found));
   }, [engine.value]);
   return (
-    <section class="form" aria-label="Parameters">
+    <details class="form more" open={isOpen} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+      <summary>Parameters</summary>
       <Elements />
       {shown.value.map((section) => <Fields key={`${title(chosen.value)}/${section.title}`} section={section} />)}
-    </section>
+    </details>
   );
 }
 
@@ -41,13 +42,10 @@ function Elements() {
     ...named("flow", outline?.flows),
     ...named("ping", outline?.pings),
   ];
-  const choose = (event: Event): void => {
-    chosen.value = elements[(event.currentTarget as HTMLSelectElement).selectedIndex] ?? { kind: "run" };
-  };
   return (
     <label class="elements">
-      <b>Parameters of</b>
-      <select onChange={choose}>
+      of
+      <select onChange={(event) => choose(elements[event.currentTarget.selectedIndex] ?? { kind: "run" })}>
         {elements.map((element) => <option key={title(element)} selected={isChosen(element)}>{title(element)}</option>)}
       </select>
     </label>

@@ -45,7 +45,7 @@ function Questions() {
 function Answer({ question: of }: { question: Question }) {
   const asked = ask(of);
   return (
-    <article class="answer">
+    <article class="asked">
       <nav class="crumbs" aria-label="Other questions">
         <a href="#">All questions</a>
       </nav>

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 
 import { COLOURS } from "../run/looks";
 import { resolved } from "../scenario/document";
-import { chosen, isChosen, type Element } from "./chosen";
+import { choose, isChosen, type Element } from "./chosen";
 import { LANE, layout, type Place, type Trail, type Wire } from "./layout";
 import "./path.css";
 import { algorithm, delay, direction, rate } from "./words";
@@ -26,14 +26,13 @@ export function PathView() {
 
 /** What can be chosen, by pointer or by key. */
 function Choice({ of, label, children }: { of: Element; label: string; children: ComponentChildren }) {
-  const choose = (): void => void (chosen.value = of);
   const press = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
-    choose();
+    choose(of);
   };
   return (
-    <g role="button" tabIndex={0} class={`choice ${of.kind}`} aria-pressed={isChosen(of)} aria-label={label} onClick={choose} onKeyDown={press}>
+    <g role="button" tabIndex={0} class="choice" aria-pressed={isChosen(of)} aria-label={label} onClick={() => choose(of)} onKeyDown={press}>
       <title>{label}</title>
       {children}
     </g>
