@@ -1,109 +1,130 @@
-"""The lab as it was built, on a server of its own, in a real Chromium: what its tests share."""
+"""The built lab behind a plain static server on loopback, and browsers that note what goes wrong in it."""
 
 from __future__ import annotations
 
 import base64
-import contextlib
-import json
+import functools
+import http.server
+import os
+import shutil
 import threading
-import zlib
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from browser import chromium
-
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
-DIST = Path(__file__).resolve().parents[1] / "web" / "dist"
-#: For what takes as long as a run: a machine may be slow, and no test asserts on time.
-PATIENCE_MS = 90_000
+ROOT = Path(__file__).resolve().parent.parent
+#: Another build can be tested.
+DIST = Path(os.environ.get("SOJOURN_LAB") or ROOT / "web/dist")
+AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
+
+SCREEN, PHONE = (1280, 900), (390, 844)
 
 
-def missing() -> str:
-    """Why the page cannot be tested here, or nothing."""
+def missing() -> str | None:
+    """Why the lab cannot be tested here, if it cannot."""
     if not (DIST / "index.html").is_file():
-        return "the lab is not built (make web)"
-    if chromium() is None:
+        return f"no {DIST} (make web)"
+    if shutil.which("chromium") is None:
         return "no Chromium on this machine (apt-get install chromium)"
     try:
-        import playwright  # noqa: F401
+        import playwright.sync_api  # noqa: F401, PLC0415
     except ModuleNotFoundError:
         return "no Playwright (pip install playwright)"
-    return ""
+    return None
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """A static server without special headers, as anyone has."""
+needed = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
-    extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm", ".js": "text/javascript"}
 
-    def log_message(self, *_: Any) -> None:
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Files with the types that a browser insists on, and no log."""
+
+    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm",
+                      ".webmanifest": "application/manifest+json"}  # fmt: skip
+
+    def log_message(self, *_: object) -> None:
         pass
 
 
-@contextlib.contextmanager
+@contextmanager
 def served(folder: Path = DIST) -> Iterator[str]:
-    """The address of a server over a folder, on loopback."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-    finally:
+    """Address of a server of the folder, which sends no special header."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-        server.server_close()
 
 
-@contextlib.contextmanager
-def launched() -> Iterator[Browser]:
-    """Debian's Chromium under Playwright."""
-    from playwright.sync_api import sync_playwright
+class Lab:
+    """Pages of the lab in one Chromium; each is of a profile of its own."""
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        try:
-            yield browser
-        finally:
-            browser.close()
-
-
-class Visit:
-    """A page in a fresh profile; notes what it says on the console and which other hosts it asks."""
-
-    def __init__(self, browser: Browser, base: str, width: int = 1280, height: int = 900) -> None:
-        self.base = base
+    def __init__(self, browser: Browser, url: str) -> None:
+        self.url = url
         self.errors: list[str] = []
-        self.strangers: list[str] = []
-        self.context: BrowserContext = browser.new_context(viewport={"width": width, "height": height})
-        self.context.set_default_timeout(PATIENCE_MS)
-        self.page: Page = self.context.new_page()
-        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.context.on("request", lambda request: self._note(request.url))
+        self.requests: list[str] = []
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
 
-    def _note(self, url: str) -> None:
-        if not url.startswith((self.base, "blob:", "data:")):
-            self.strangers.append(url)
+    def open(self, fragment: str = "", size: tuple[int, int] = SCREEN, **options: Any) -> Page:
+        """A new profile with the page at this place."""
+        context = self._browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
+        self._contexts.append(context)
+        page = context.new_page()
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        context.on("request", self._asked)
+        page.goto(self.url + fragment)
+        page.wait_for_selector("main h1")
+        return page
 
     def close(self) -> None:
-        """Ends the visit: nothing was said on the console, and nobody else was asked."""
-        self.context.close()
-        assert self.errors == []
-        assert self.strangers == []
+        """Ends all profiles."""
+        for context in self._contexts:
+            context.close()
+
+    def elsewhere(self) -> list[str]:
+        """Requests to other hosts."""
+        return [url for url in self.requests if not url.startswith((self.url, "data:", f"blob:{self.url}"))]
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.errors.append(message.text)
+
+    def _asked(self, request: Request) -> None:
+        self.requests.append(request.url)
 
 
-def link(text: str, name: str, version: str, tab: str = "result") -> str:
-    """The fragment that opens a scenario, as the button Share makes it."""
+@contextmanager
+def opened() -> Iterator[Browser]:
+    """A headless Chromium."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def serious(page: Page) -> list[str]:
+    """What axe finds serious or critical in a page, with the elements."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{one['id']}: {one['help']}: {[node['target'] for node in one['nodes'][:3]]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def link(text: str, name: str = "run", version: str = "", tab: str = "result") -> str:
+    """The fragment that opens a scenario and runs it, as the button Share makes it."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     document = json.dumps({"text": text, "name": name, "version": version, "tab": tab}).encode()
     packed = packer.compress(document) + packer.flush()
     return "#s=1" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
-
-
-requires_lab = pytest.mark.skipif(bool(missing()), reason=missing() or "nothing is missing")

@@ -32,7 +32,7 @@ function Choice({ of, label, children }: { of: Element; label: string; children:
     choose(of);
   };
   return (
-    <g role="button" tabIndex={0} class="choice" aria-pressed={isChosen(of)} aria-label={label} onClick={() => choose(of)} onKeyDown={press}>
+    <g role="button" tabindex={0} class="choice" aria-pressed={isChosen(of)} aria-label={label} onClick={() => choose(of)} onKeyDown={press}>
       <title>{label}</title>
       {children}
     </g>
@@ -51,14 +51,15 @@ function NodeShape({ node: { name, x, y } }: { node: Place }) {
 function LinkShape({ wire: { link, from, to } }: { wire: Wire }) {
   const { name, forward, reverse } = link;
   const [x, y] = [(from.x + to.x) / 2, (from.y + to.y) / 2];
+  const [first, second] = [`${algorithm(forward.qdisc)}, ${rate(forward.rate_bps)}`, `${name}, ${delay(forward.delay_ms)}`];
   const ends = { x1: from.x, y1: from.y, x2: to.x, y2: to.y };
   return (
-    <Choice of={{ kind: "link", name }} label={`Link ${name}: ${direction(forward)}; back: ${direction(reverse)}`}>
+    <Choice of={{ kind: "link", name }} label={`Link ${first} ${second}: ${direction(forward)}; back: ${direction(reverse)}`}>
       <line class="wide" {...ends} />
       <line class="wire" {...ends} />
       <QueueShape isFed={forward.rate_bps !== null} x={from.x + 0.3 * (to.x - from.x)} y={from.y + 0.3 * (to.y - from.y)} />
-      <text class="name" x={x} y={y + 22}>{algorithm(forward.qdisc)}, {rate(forward.rate_bps)}</text>
-      <text x={x} y={y + 36}>{name}, {delay(forward.delay_ms)}</text>
+      <text class="name" x={x} y={y + 22}>{first}</text>{" "}
+      <text x={x} y={y + 36}>{second}</text>
     </Choice>
   );
 }
