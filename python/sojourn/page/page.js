@@ -154,9 +154,12 @@ export function foldable(root, fragment) {
     for (const part of parts) part.open = other.has(name(part)) ? !usual.get(part) : Boolean(usual.get(part));
   };
   const keep = () => fragment.set("fold", parts.filter(part => part.open !== usual.get(part)).map(name).join(","));
+  const all = [...root.querySelectorAll("[data-fold-all]")];
+  const label = () => { for (const button of all) button.textContent = parts.some(part => !part.open) ? "Open all" : "Close all"; };
   let printing = false;
   apply();
-  for (const part of parts) part.addEventListener("toggle", () => { if (!printing) keep(); });
+  label();
+  for (const part of parts) part.addEventListener("toggle", () => { if (!printing) { keep(); label(); } });
   /** @type {HTMLDetailsElement[]} */
   let shut = [];
   addEventListener("beforeprint", () => {
@@ -169,7 +172,7 @@ export function foldable(root, fragment) {
     // The toggles are told of in a task of their own.
     setTimeout(() => { printing = false; });
   });
-  for (const button of root.querySelectorAll("[data-fold-all]")) {
+  for (const button of all) {
     button.addEventListener("click", () => {
       const open = parts.some(part => !part.open);
       for (const part of parts) part.open = open;

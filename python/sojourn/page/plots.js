@@ -32,8 +32,7 @@ export class Plots {
   #drawn = new Map();
   /** @type {Map<string, Span>} */
   #zoomed = new Map();
-  #isLed = false;
-  #isFar;
+  #isFar = false;
   #near;
   #far;
 
@@ -44,7 +43,6 @@ export class Plots {
    * @param {(run: string, span: Span | null) => void} [zoomed] told of what the reader zooms to, null for all of it
    */
   constructor(uPlot, run, sides, zoomed = () => {}) {
-    Object.assign(this, { uPlot, run, sides, zoomed });
     this.uPlot = uPlot;
     this.run = run;
     this.sides = sides;
@@ -52,7 +50,6 @@ export class Plots {
     // Hundreds of canvases would fill the memory: what is far away is forgotten.
     this.#near = new IntersectionObserver(seen => seen.forEach(e => { if (e.isIntersecting) this.draw(e.target); }), { rootMargin: "1200px" });
     this.#far = new IntersectionObserver(seen => seen.forEach(e => { if (!e.isIntersecting) this.#forget(e.target); }), { rootMargin: "8000px" });
-    this.#isFar = false;
     let wide = innerWidth;
     addEventListener("resize", () => {
       if (innerWidth === wide) return;
@@ -78,9 +75,7 @@ export class Plots {
   /** Shows a span of a run in all its plots; null is all of it. @param {string} run @param {Span | null} span */
   zoom(run, span) {
     if (span) this.#zoomed.set(run, span); else this.#zoomed.delete(run);
-    this.#isLed = true;
     for (const [box, u] of this.#drawn) if (nameOf(box) === run) this.#show(u, run);
-    this.#isLed = false;
     this.zoomed(run, span);
   }
 
@@ -88,6 +83,14 @@ export class Plots {
   #show(u, run) {
     const [min, max] = this.#zoomed.get(run) ?? [0, this.run(run)?.end ?? 0];
     u.setScale("x", { min, max });
+  }
+
+  /** Zooms to what was dragged over. @param {any} u @param {string} run */
+  #select(u, run) {
+    const { left, width } = u.select;
+    if (!width) return;
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.zoom(run, [u.posToVal(left, "x"), u.posToVal(left + width, "x")]);
   }
 
   /** @param {Element} box */
@@ -124,10 +127,10 @@ export class Plots {
     const look = (/** @type {Series} */ s) => this.#look(s, panel.unit, hasSides, kind === "completion");
     const [data, series] = isTimed ? joined(this.uPlot, ordered, look)
       : [[steps(ordered[0]?.data.length ?? 0, run.end), ...ordered.map(s => s.data)], ordered.map(look)];
-    const axis = () => ({ stroke: tone("--soft"), grid: { stroke: tone("--grid") }, ticks: { show: false } });
+    const axis = () => ({ stroke: tone("--soft"), grid: { stroke: tone("--grid"), width: 1 }, ticks: { show: false } });
     const u = new this.uPlot({
       title: box.dataset.title + (panel.peak ? ` (highest ${panel.peak.toFixed(0)})` : ""),
-      width: box.clientWidth, height: kind === "sequence" ? 360 : 230, cursor: { drag: { x: true, y: false } },
+      width: box.clientWidth, height: kind === "sequence" ? 360 : 230, cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: name, scales: ["x", null] } },
       scales: { x: { time: false }, y: { range: isTimed ? fitted(panel.range) : () => panel.range } },
       axes: [
         { ...axis(), size: 30, values: (/** @type {any} */ _, /** @type {number[]} */ v) => v.map(t => t + " s") },
@@ -137,15 +140,10 @@ export class Plots {
       bands: isTimed ? [] : ordered.flatMap((s, i) => s.edge === "high" ? [{ series: [i + 1, i - 1], fill: legible(s.colour) + "30" }] : []),
       hooks: {
         drawClear: [windowOf(run.window)], draw: [drawOver],
-        setSelect: [(/** @type {any} */ u) => {
-          // uPlot zooms after this hook; the other plots of the figure follow.
-          if (u.select.width > 0) this.zoom(name, [u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")]);
-        }],
+        setSelect: [(/** @type {any} */ u) => this.#select(u, name)],
       },
     }, data, box);
-    this.#isLed = true;
     this.#show(u, name);
-    this.#isLed = false;
     this.#drawn.set(box, u);
     box.style.minHeight = box.offsetHeight + "px";
   }
