@@ -137,7 +137,7 @@ export function legible(colour) {
 
 /** @param {number[]} rgb 0 to 255 */
 function luminance(rgb) {
-  const [r, g, b] = rgb.map(part => part / 255).map(c => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+  const [r = 0, g = 0, b = 0] = rgb.map(part => part / 255).map(c => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 

@@ -110,9 +110,9 @@ export class Plots {
       "-": [mid - half * 1.5, mid + half * 1.5], ArrowLeft: [min - half / 2, max - half / 2],
       ArrowRight: [min + half / 2, max + half / 2], 0: null,
     };
-    if (!(event.key in to)) return;
-    event.preventDefault();
     const span = to[event.key];
+    if (span === undefined) return;
+    event.preventDefault();
     this.zoom(name, span && within(span, run.end));
   }
 
@@ -172,7 +172,7 @@ function within([low, high], end) {
 /** Shades the measuring window. @param {Span | null} window_s */
 const windowOf = window_s => (/** @type {any} */ u) => {
   if (!window_s) return;
-  const [a, b] = window_s.map(t => Math.min(Math.max(u.valToPos(t, "x", true), u.bbox.left), u.bbox.left + u.bbox.width));
+  const [a = 0, b = 0] = window_s.map(t => Math.min(Math.max(u.valToPos(t, "x", true), u.bbox.left), u.bbox.left + u.bbox.width));
   u.ctx.save();
   u.ctx.fillStyle = tone("--band");
   u.ctx.fillRect(a, u.bbox.top, b - a, u.bbox.height);

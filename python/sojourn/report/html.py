@@ -105,4 +105,3 @@ def _plot(plot: Plot) -> dict[str, Any]:
 
 def _packed(values: Sequence[float | None]) -> str:
     return base64.b64encode(np.array(values, dtype="<f4").tobytes()).decode("ascii")
-

@@ -1,4 +1,4 @@
-"""Scatter figures as SVG: the other side across, the results up; who is far off the line has a name that leads to its run."""
+"""Scatter figures as SVG: the other side across, the results up; what is far off the line is named and leads to its run."""
 
 from __future__ import annotations
 
@@ -63,31 +63,34 @@ def _dot(shown: Scatter, dot: Dot, sides: tuple[str, str]) -> str:
 
 
 def _named(shown: Scatter, sides: tuple[str, str], figures: Mapping[str, int]) -> Iterator[str]:
-    """Dots with names: those of dots above the line stand in the upper left corner, the others in the lower right one.
+    """Dots with names: those above the line have them at the top, the others at the bottom, where no other dots are.
 
-    There no other dots are; a line leads from each name to its dot, and by their order no two of these cross.
+    A name begins, or ends, where its dot is, and the line between them is upright: by their order it crosses no name.
     """
-    named = sorted((dot for dot in shown.dots if dot.name), key=lambda dot: (-dot.y, dot.x))
+    named = sorted((dot for dot in shown.dots if dot.name), key=lambda dot: dot.x)
     above, below = [dot for dot in named if dot.y > dot.x], [dot for dot in named if dot.y <= dot.x]
     for row, dot in enumerate(above):
-        yield from _name(shown, dot, (LEFT + 5, TOP + 4 + LINE * (row + 1)), sides, figures)
+        x, width = _place(shown, dot)[0], LETTER * len(dot.name)
+        yield _name(shown, dot, (min(x - 3, SIZE - width), TOP + LINE * (row + 1)), "start", sides, figures)
     for row, dot in enumerate(reversed(below)):
-        yield from _name(shown, dot, (LEFT + PLOT - 5, TOP + PLOT - 6 - LINE * row), sides, figures)
+        x, width = _place(shown, dot)[0], LETTER * len(dot.name)
+        yield _name(shown, dot, (max(x + 3, width), TOP + PLOT - 5 - LINE * row), "end", sides, figures)
 
 
 def _name(
-    shown: Scatter, dot: Dot, at: tuple[float, float], sides: tuple[str, str], figures: Mapping[str, int]
-) -> Iterator[str]:
-    (x, y), (text_x, text_y) = _place(shown, dot), at
-    is_above = dot.y > dot.x
-    start = min(text_x + LETTER * len(dot.name), x) if is_above else max(text_x - LETTER * len(dot.name), x)
-    start_y = text_y - 3 if start != x else text_y + (3 if is_above else -10)
+    shown: Scatter,
+    dot: Dot,
+    at: tuple[float, float],
+    anchor: str,
+    sides: tuple[str, str],
+    figures: Mapping[str, int],
+) -> str:
+    x, y = _place(shown, dot)
+    end = at[1] + (3 if anchor == "start" else -10)
+    parts = (
+        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{x:.1f}" y2="{end:.1f}" class="leader"/>'
+        f"{_dot(shown, dot, sides)}"
+        f'<text x="{at[0]:.1f}" y="{at[1]:.1f}" text-anchor="{anchor}" class="far">{escape(dot.name)}</text>'
+    )
     number = figures.get(dot.label.rpartition(" ")[0])
-    if number:
-        yield f'<a href="#run-{number}">'
-    yield f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{start:.1f}" y2="{start_y:.1f}" class="leader"/>'
-    yield _dot(shown, dot, sides)
-    anchor = "start" if is_above else "end"
-    yield f'<text x="{text_x}" y="{text_y}" text-anchor="{anchor}" class="far">{escape(dot.name)}</text>'
-    if number:
-        yield "</a>"
+    return f'<a href="#run-{number}">{parts}</a>' if number else parts
