@@ -1,4 +1,4 @@
-"""Scatter figures as SVG: the other side across, the results up; what is far off the line is named and leads to its run."""
+"""Scatter figures as SVG: the other side across, the results up; dots far off the line have names that lead to runs."""
 
 from __future__ import annotations
 
