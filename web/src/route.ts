@@ -1,0 +1,69 @@
+/** The address: what is open stands in the fragment, so that Back, reload and a sent link lead to it. */
+
+import { effect, signal, untracked } from "@preact/signals";
+
+import { runOpen } from "./scenario/carry";
+import { open } from "./scenario/document";
+import { decode, type ShareError } from "./scenario/share";
+import { notice, question, tab, view } from "./state";
+
+/** The data of the link to what is open in the lab, once it has one. */
+export const link = signal("");
+
+/** What of the address is state; `#main` and the like are places in the page. */
+function fragment(): string {
+  switch (view.value) {
+    case "gallery":
+      return question.value === null ? "" : `#q=${question.value}`;
+    case "suites":
+      return "#suites";
+    case "lab":
+      return link.value ? `#s=${link.value}` : "#lab";
+  }
+}
+
+/** Opens what the address says; a link's scenario is run, so that its numbers are there. */
+async function follow(): Promise<void> {
+  const [key, value = ""] = location.hash.slice(1).split("=", 2);
+  if (key === "s") await openShared(value);
+  else if (key === "q") show("gallery", value);
+  else if (key === "suites" || key === "lab") show(key, null);
+  else if (key === "") show("gallery", null);
+}
+
+function show(opened: "gallery" | "lab" | "suites", id: string | null): void {
+  if (opened === "gallery") question.value = id;
+  view.value = opened;
+}
+
+async function openShared(data: string): Promise<void> {
+  if (data === link.peek() && view.peek() === "lab") return;
+  try {
+    const shared = await decode(data);
+    open(shared.text, shared.name);
+    link.value = data;
+    tab.value = shared.tab ?? "result";
+    view.value = "lab";
+    await runOpen(shared.version);
+  } catch (error) {
+    notice.value = (error as ShareError).message;
+  }
+}
+
+/** Reads the address now and whenever it changes, and writes it when something else is opened. */
+export async function startRouting(): Promise<void> {
+  addEventListener("hashchange", () => void follow());
+  await follow();
+  let before = untracked(() => view.value);
+  effect(() => {
+    const wanted = fragment();
+    const change = view.value === before ? "replaceState" : "pushState";
+    before = view.value;
+    if (wanted === location.hash || isPlace(location.hash)) return;
+    history[change](null, "", wanted || location.pathname + location.search);
+  });
+}
+
+function isPlace(hash: string): boolean {
+  return hash.length > 1 && !hash.includes("=") && document.getElementById(hash.slice(1)) !== null;
+}
