@@ -91,10 +91,10 @@ export function setTheme(theme) {
 export const isDark = () =>
   ({ auto: matchMedia("(prefers-color-scheme: dark)").matches, light: false, dark: true })[chosenTheme()];
 
-/** Calls back whenever the colours of the page change. @param {() => void} changed */
-export function onTheme(changed) {
-  addEventListener("themechange", changed);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+/** Calls back whenever the colours of the page change. @param {() => void} changed @param {AbortSignal} signal ends it */
+export function onTheme(changed, signal) {
+  addEventListener("themechange", changed, { signal });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed, { signal });
 }
 
 /** A button that goes from the system's theme to light to dark. @param {HTMLElement} button */
@@ -195,6 +195,7 @@ export function goTo(id) {
 /**
  * Contents that say where the reader is: beside the page as a list, on narrow screens as one line that opens.
  * @param {HTMLElement} nav with `details`, `summary .current` and links to places of the page
+ * @returns {() => void} ends it
  */
 export function contents(nav) {
   const links = [...nav.querySelectorAll("a")].filter(link => link.hash);
@@ -202,8 +203,9 @@ export function contents(nav) {
   const current = nav.querySelector(".current"), details = nav.querySelector("details");
   const wide = matchMedia("(min-width: 1100px)");
   const fit = () => { if (details) details.open = wide.matches; };
+  const left = new AbortController(), { signal } = left;
   fit();
-  wide.addEventListener("change", fit);
+  wide.addEventListener("change", fit, { signal });
   nav.addEventListener("click", event => {
     if (details && !wide.matches && event.target instanceof Element && event.target.closest("a")) details.open = false;
   });
@@ -226,9 +228,10 @@ export function contents(nav) {
     }
   };
   const ask = () => { if (!isAsked) { isAsked = true; requestAnimationFrame(mark); } };
-  addEventListener("scroll", ask, { passive: true });
-  addEventListener("resize", ask);
+  addEventListener("scroll", ask, { passive: true, signal });
+  addEventListener("resize", ask, { signal });
   mark();
+  return () => left.abort();
 }
 
 /**

@@ -7,7 +7,7 @@ import { legible, onTheme, tone } from "./page.js";
  * @typedef {{ label: string, side: 0 | 1, colour: string, dash: number, edge: "" | "low" | "high", data: Column,
  *   t?: Column, shape?: "line" | "stairs" | "points" | "bars", low?: Column }} Series
  * @typedef {(number | null)[]} Column
- * @typedef {{ series: Series[], unit: string, range: [number, number], peak: number }} Panel
+ * @typedef {{ series: Series[], unit: string, range: [number, number], peak: number | null }} Panel
  * @typedef {{ end: number, window: [number, number] | null, plots: Record<string, Panel> }} Run
  * @typedef {[number, number]} Span in seconds
  */
@@ -33,6 +33,7 @@ export class Plots {
   /** @type {Map<string, Span>} */
   #zoomed = new Map();
   #isFar = false;
+  #left = new AbortController();
   #near;
   #far;
 
@@ -51,12 +52,21 @@ export class Plots {
     this.#near = new IntersectionObserver(seen => seen.forEach(e => { if (e.isIntersecting) this.draw(e.target); }), { rootMargin: "1200px" });
     this.#far = new IntersectionObserver(seen => seen.forEach(e => { if (!e.isIntersecting) this.#forget(e.target); }), { rootMargin: "8000px" });
     let wide = innerWidth;
+    const { signal } = this.#left;
     addEventListener("resize", () => {
       if (innerWidth === wide) return;
       wide = innerWidth;
       this.#drawn.forEach((u, box) => { if (box.clientWidth) u.setSize({ width: box.clientWidth, height: u.height }); });
-    });
-    onTheme(() => [...this.#drawn.keys()].forEach(box => { this.#forget(box); this.draw(box); }));
+    }, { signal });
+    onTheme(() => [...this.#drawn.keys()].forEach(box => { this.#forget(box); this.draw(box); }), signal);
+  }
+
+  /** Ends it: nothing is drawn or listened to any more. */
+  leave() {
+    this.#left.abort();
+    this.#near.disconnect();
+    this.#far.disconnect();
+    for (const box of [...this.#drawn.keys()]) this.#forget(box);
   }
 
   /** Takes over the boxes within a part of the page. @param {ParentNode} root */

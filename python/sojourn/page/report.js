@@ -1,8 +1,9 @@
 // @ts-check
 /** A report in one file: its curves from the data within it, the filter of runs, and what a link to it keeps. */
 
+import { saveCurves } from "./curves.js";
 import { startPage } from "./page.js";
-import { Plots, steps, unpacked } from "./plots.js";
+import { Plots, unpacked } from "./plots.js";
 
 /** @typedef {import("./plots.js").Run} Run */
 
@@ -21,30 +22,6 @@ function unpackedRun(packed) {
     return [kind, { ...rest, series: series.map(whole) }];
   });
   return { ...packed, plots: Object.fromEntries(plots) };
-}
-
-/** The curves of a run as they are in the page. @param {Run} run @param {[string, string]} sides */
-function csv(run, sides) {
-  const quoted = (/** @type {string} */ text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const rows = ["plot,series,side,unit,time_s,value"];
-  for (const [kind, plot] of Object.entries(run.plots)) {
-    for (const one of plot.series) {
-      const times = one.t ?? steps(one.data.length, run.end);
-      one.data.forEach((value, i) => {
-        if (value != null) rows.push([kind, quoted(one.label), sides[one.side], quoted(plot.unit), Number(times[i]?.toFixed(6)), value].join(","));
-      });
-    }
-  }
-  return rows.join("\n") + "\n";
-}
-
-/** @param {string} name @param {string} text */
-function save(name, text) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 /** Shows only the runs whose ids contain a text. @param {string} text */
@@ -102,9 +79,9 @@ const boxes = plots?.observe(document) ?? [];
 addEventListener("beforeprint", () => boxes.forEach(box => plots?.draw(box)));
 document.addEventListener("click", event => {
   const button = event.target instanceof Element ? event.target.closest("button") : null;
-  const name = button?.closest("figure")?.dataset.run ?? "", shown = button && run(name);
-  if (!shown) return;
+  const name = button?.closest("figure")?.dataset.run ?? "", shown = run(name);
+  if (!button || !shown) return;
   if (button.matches("[data-reset]")) plots?.zoom(name, null);
-  if (button.matches("[data-csv]")) save(name.replace(/[^\w.-]+/g, "-") + ".csv", csv(shown, sides));
+  if (button.matches("[data-csv]")) saveCurves(name, shown, sides);
 });
 for (const part of document.querySelectorAll(".needs-script")) part.classList.remove("needs-script");

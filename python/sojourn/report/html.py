@@ -18,7 +18,7 @@ from sojourn.report.model import Page, Plot, Table, number
 
 #: Of what report and lab share: the looks, and the modules in the order of their imports.
 STYLES = ("tokens.css", "page.css")
-MODULES = ("page.js", "plots.js", "report.js")
+MODULES = ("page.js", "plots.js", "curves.js", "report.js")
 
 
 def render(page: Page) -> str:
