@@ -13,6 +13,9 @@ import { LabView } from "./lab";
 import { watchTheme } from "./run/theme";
 import { startRouting } from "./route";
 import { announcement, engine, notice, question, view, type View } from "./state";
+import { join } from "./serve/join";
+import { ServerView } from "./serve/page";
+import { about } from "./serve/state";
 import { SuitesView } from "./suites/view";
 
 const VIEWS: readonly [View, string][] = [
@@ -20,6 +23,9 @@ const VIEWS: readonly [View, string][] = [
   ["lab", "Lab"],
   ["suites", "Suites"],
 ];
+
+/** Where `sojourn serve` answers. */
+const SERVED: readonly [View, string][] = [["serve", "This machine"]];
 
 const version = signal("");
 effect(() => {
@@ -33,7 +39,7 @@ function Shell() {
       <header class="bar no-print">
         <b class="brand">Sojourn</b>
         <nav aria-label="Views">
-          {VIEWS.map(([name, label]) => (
+          {[...VIEWS, ...(about.value ? SERVED : [])].map(([name, label]) => (
             <button key={name} type="button" aria-current={view.value === name ? "page" : undefined} onClick={() => go(name)}>
               {label}
             </button>
@@ -50,7 +56,7 @@ function Shell() {
         <Open />
       </main>
       <footer class="foot soft">
-        Engine {version}: the same as the command <code>sojourn</code>, here as WebAssembly. Nothing leaves this page.
+        Engine {version}: the same as the command <code>sojourn</code>, {about.value ? "on this machine" : "here as WebAssembly"}. Nothing leaves {about.value ? "it" : "this page"}.
       </footer>
       <p class="visually-hidden" role="status" aria-live="polite">{announcement}</p>
     </>
@@ -70,6 +76,8 @@ function Open() {
       return <LabView />;
     case "suites":
       return <SuitesView />;
+    case "serve":
+      return <ServerView />;
   }
 }
 
@@ -80,7 +88,7 @@ function ThemeSwitch() {
 }
 
 watchTheme();
-void startRouting().then(() => render(<Shell />, document.getElementById("root")!));
+void join().then(startRouting).then(() => render(<Shell />, document.getElementById("root")!));
 if ("serviceWorker" in navigator && isSecureContext) {
   // Without one the page works all the same, as long as there is a network.
   navigator.serviceWorker.register("sw.js").catch(() => undefined);

@@ -61,7 +61,7 @@ test("a run of the server has the progress, the series and the captures that one
   assert.deepEqual([...output.series[0]!.t], [0.5, 1, 1.5]);
   assert.equal(output.complete, true);
   assert.equal(new TextDecoder().decode(output.captures[0]!.bytes), "pcap");
-  assert.deepEqual(asked[0]!.body, { toml: "name = 1", engine: "live" });
+  assert.deepEqual(asked[0]!.body, { toml: "name = 1", engine: "live", join: true });
   assert.ok(asked.every(({ token, url }) => token === "secret" && !url.includes("secret")));
 });
 

@@ -31,6 +31,7 @@ LOOK_S, SILENCE_S = 0.05, 15.0
 PIECE = 256 << 10
 #: A file of results is one to keep, and nothing to show here.
 DOWNLOAD = "application/octet-stream"
+LINES = "application/x-ndjson"
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -66,6 +67,7 @@ class Lab:
             Route("/api/jobs/{id}", _read(self._cancel), methods=["DELETE"]),
             Route("/api/jobs/{id}/pause", _read(self._pause), methods=["POST"]),
             Route("/api/jobs/{id}/resume", _read(self._resume), methods=["POST"]),
+            Route("/api/jobs/{id}/scenario", _read(self._scenario)),
             Route("/api/jobs/{id}/events", self._events),
             Route("/api/results", _read(lambda _: found.sets())),
             Route("/api/results/{run:path}/series", _read(lambda a: found.series(_run(a), _maybe(a, "names")))),
@@ -114,10 +116,21 @@ class Lab:
         job.resume()
         return job.document()
 
+    def _scenario(self, asked: Request) -> dict[str, str]:
+        states, number = self.jobs.get(asked.path_params["id"]).states, _number(asked, "run")
+        if number >= len(states):
+            raise RequestError(f"run: expected a number below {len(states)}", 404)
+        return {"toml": states[number].planned.scenario.text}
+
     async def _events(self, asked: Request) -> Response:
-        """Lines of JSON from number `from` on, until the job is over; an empty line where nothing comes for a while."""
+        """Lines of JSON from number `from` on, until the job is over; an empty line where nothing comes for a while.
+
+        With `now` only those that are there: a browser opens six connections at most.
+        """
         job = self.jobs.get(asked.path_params["id"])
         first = _number(asked, "from")
+        if "now" in asked.query_params:
+            return Response(job.events.read(first, PIECE)[0], media_type=LINES)
 
         async def lines() -> AsyncIterator[bytes]:
             at, silent_s = first, 0.0
@@ -135,7 +148,7 @@ class Lab:
                     silent_s = 0.0
                     yield b"\n"
 
-        return StreamingResponse(lines(), media_type="application/x-ndjson")
+        return StreamingResponse(lines(), media_type=LINES)
 
     async def _asset(self, asked: Request) -> Response:
         path = f"/{asked.path_params['path']}"

@@ -19,7 +19,7 @@ from sojourn.serve.setup import KEPT_JOBS, MOST_JOBS, MOST_RUNS, Setup
 from sojourn.serve.texts import Texts, refuse
 from sojourn.serve.turns import Turns
 
-KEYS = ("text", "toml", "case", "overrides", "engine", "seeds", "nearest")
+KEYS = ("text", "toml", "case", "overrides", "engine", "seeds", "nearest", "join")
 
 
 class Jobs:
@@ -34,7 +34,10 @@ class Jobs:
         self.is_closing = False
 
     def submit(self, body: bytes) -> Job:
-        """Plans runs and starts them; raises `RequestError` if anything about them is wrong, and nothing starts."""
+        """Plans runs and starts them, or with `join` gives a job of the same runs that is under way.
+
+        Raises `RequestError` if anything about them is wrong, and nothing starts.
+        """
         asked = Asked(body, *KEYS)
         name = asked.text("engine", "sim")
         if name not in get_args(engines.Name):
@@ -44,6 +47,8 @@ class Jobs:
         with self._lock:
             if self.is_closing:
                 raise RequestError("the server ends", 503)
+            if asked.flag("join") and (same := self._under_way(planned, engine)):
+                return same
             self._forget()
             if sum(not job.is_over for job in self._jobs.values()) >= MOST_JOBS:
                 raise RequestError(f"{MOST_JOBS} jobs wait already: cancel some, or wait for their end", 429)
@@ -105,6 +110,15 @@ class Jobs:
             planned, _ = nearest(engine, planned)
         able(engine, planned)
         return planned, engine
+
+    def _under_way(self, planned: list[Planned], engine: engines.Engine) -> Job | None:
+        """A job of the same runs, of an engine that repeats them: a page that was reloaded asks for them again."""
+        texts = [one.scenario.text for one in planned]
+        for job in self._jobs.values() if engine.repeats else ():
+            if job.is_wanted and not job.is_over and job.how.engine.version == engine.version:
+                if [state.planned.scenario.text for state in job.states] == texts:
+                    return job
+        return None
 
     def _forget(self) -> None:
         """Of the oldest jobs that are over only the results stay."""

@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 #: Jobs that are not finished, and finished ones whose events are kept.
-MOST_JOBS, KEPT_JOBS = 50, 50
+MOST_JOBS, KEPT_JOBS = 50, 200
 #: Runs of a job.
 MOST_RUNS = 1000
 #: Of the body of a request.

@@ -92,6 +92,8 @@ export type JobRequest = ({ text: string } | { toml: string } | { case: string }
   seeds?: number;
   /** Whether the nearest scenario will do that the engine can run. */
   nearest?: boolean;
+  /** Whether a job of the same runs that is under way will do, as after a reload. */
+  join?: boolean;
 };
 
 /** `n` counts from 0; `run` is the number of a run in the job. */
@@ -109,6 +111,9 @@ type Packed = { name: string; unit: string; t: string; v: string };
 const KEY = "sojourn-token";
 /** Before a stream that broke is asked for again. */
 const RETRY_MS = 1000;
+/** A browser opens six connections to a server: beyond so many streams, events are asked for now and then. */
+const MOST_STREAMS = 3;
+const LOOK_MS = 150;
 
 /** The server refused a request. */
 export class Refused extends Error {
@@ -135,6 +140,8 @@ export function takeToken(): string | null {
 }
 
 export class Client {
+  #streams = 0;
+
   constructor(private readonly token: string) {}
 
   about(): Promise<About> {
@@ -204,6 +211,11 @@ export class Client {
     return this.#json("POST", "jobs", request);
   }
 
+  /** The resolved scenario of a run of a job. */
+  async scenario(id: string, run = 0): Promise<string> {
+    return (await this.#json<{ toml: string }>("GET", `jobs/${inUrl(id)}/scenario?run=${run}`)).toml;
+  }
+
   cancel(id: string): Promise<Job> {
     return this.#json("DELETE", `jobs/${inUrl(id)}`);
   }
@@ -220,8 +232,12 @@ export class Client {
   async *events(id: string, from = 0, signal?: AbortSignal): AsyncGenerator<JobEvent> {
     let next = from;
     for (;;) {
+      const isStream = this.#streams < MOST_STREAMS;
+      let pause = isStream ? RETRY_MS : LOOK_MS;
+      if (isStream) this.#streams += 1;
       try {
-        const response = await this.#ask("GET", `jobs/${inUrl(id)}/events?from=${next}`, undefined, signal);
+        const path = `jobs/${inUrl(id)}/events?from=${next}${isStream ? "" : "&now"}`;
+        const response = await this.#ask("GET", path, undefined, signal);
         for await (const line of lines(response.body!)) {
           const event = read(line);
           next = event.n + 1;
@@ -231,8 +247,11 @@ export class Client {
       } catch (error) {
         if (signal?.aborted) return;
         if (error instanceof Refused) throw error;
+        pause = RETRY_MS;
+      } finally {
+        if (isStream) this.#streams -= 1;
       }
-      await new Promise((go) => setTimeout(go, RETRY_MS));
+      await new Promise((go) => setTimeout(go, pause));
     }
   }
 

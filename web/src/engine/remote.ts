@@ -16,11 +16,15 @@ import {
 import type { Client, Job } from "./http";
 
 export class RemoteEngine implements Engine {
+  readonly #waiting: (() => void)[] = [];
+  #busy = 0;
   #tables: Promise<Tables> | undefined;
 
   constructor(
     private readonly client: Client,
     readonly name: string = "sim",
+    /** Runs that the server carries out at the same time. */
+    readonly size = 4,
   ) {}
 
   async version(): Promise<string> {
@@ -50,8 +54,24 @@ export class RemoteEngine implements Engine {
   }
 
   async start(toml: string, options: StartOptions): Promise<Run> {
-    if (options.signal?.aborted) throw new Cancelled();
-    return follow(this.client, await this.client.submit({ toml, engine: this.name }), options);
+    if (this.#busy >= this.size) await new Promise<void>((go) => this.#waiting.push(go));
+    else this.#busy += 1;
+    try {
+      if (options.signal?.aborted) throw new Cancelled();
+      const job = await this.client.submit({ toml, engine: this.name, join: true });
+      const run = await follow(this.client, job, options);
+      run.done.then(() => this.#release(), () => this.#release());
+      return run;
+    } catch (error) {
+      this.#release();
+      throw error;
+    }
+  }
+
+  #release(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#busy -= 1;
   }
 }
 
@@ -134,6 +154,14 @@ class RemoteRun implements Run {
     this.#isHeld = false;
     for (const [nowS, drained] of this.#held.splice(0)) this.onprogress(nowS, drained);
   }
+}
+
+/** A run that is over, as one that ends at once. */
+export async function stored(client: Client, path: string, { captures }: StartOptions): Promise<Run> {
+  const found = await output(client, path, captures);
+  const nothing = (): void => undefined;
+  const { duration_s } = found.summary;
+  return { durationS: duration_s, onprogress: nothing, pause: nothing, resume: nothing, cancel: nothing, done: Promise.resolve(found) };
 }
 
 /** What a stored run left, as a run of this page would have. */

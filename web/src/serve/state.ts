@@ -1,6 +1,6 @@
 /** What the page knows of its server; none if it was opened from somewhere else. */
 
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 
 import { Client, takeToken, type About, type Job, type ResultRow, type ResultSet } from "../engine/http";
 
@@ -11,6 +11,13 @@ export const sets = signal<readonly ResultSet[]>([]);
 /** The set whose runs are listed. */
 export const listed = signal<{ set: ResultSet; rows: ResultRow[]; count: number; errors: string[] } | null>(null);
 
+const KEY = "sojourn-engine";
+/** Name of the engine of the next runs; a reload keeps it. */
+export const chosen = signal("sim");
+effect(() => {
+  if (about.value) sessionStorage.setItem(KEY, chosen.value);
+});
+
 /** Between two looks at jobs under way. */
 const LOOK_MS = 1000;
 
@@ -19,26 +26,30 @@ export async function connect(): Promise<boolean> {
   const token = takeToken();
   if (token === null) return false;
   const found = new Client(token);
+  let known: About;
   try {
-    about.value = await found.about();
+    known = await found.about();
   } catch {
     return false; // another server, or one that was started anew
   }
+  const before = sessionStorage.getItem(KEY);
+  if (known.engines.some(({ name, available }) => name === before && available)) chosen.value = before!;
   client.value = found;
-  sets.value = about.value.results;
+  sets.value = known.results;
+  about.value = known;
   await look();
   return true;
 }
 
-/** Asks for the jobs now, and as long as one is under way again. */
-export async function look(): Promise<void> {
+/** Asks for the jobs now, and as long as one is under way again; for the results when one is over, or `all`. */
+export async function look(all = false): Promise<void> {
   const from = client.value;
   if (!from) return;
   clearTimeout(timer);
   const before = jobs.value.filter(isUnderWay).length;
   jobs.value = await from.jobs();
   const now = jobs.value.filter(isUnderWay).length;
-  if (now < before) sets.value = await from.results();
+  if (all || now < before) sets.value = await from.results();
   if (now > 0) timer = setTimeout(() => void look().catch(() => undefined), LOOK_MS);
 }
 

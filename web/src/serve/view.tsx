@@ -1,5 +1,7 @@
 /** This machine: the server's engines, jobs and results. */
 
+import { useEffect } from "preact/hooks";
+
 import type { Job, ResultRow, ResultSet } from "../engine/http";
 import { EnginesView } from "./engines";
 import { JobsView } from "./jobs";
@@ -22,11 +24,12 @@ export type ServeProps = {
 };
 
 export function ServeView({ engine, choose, openRun, follow, openReport, fail }: ServeProps) {
+  useEffect(() => void look(true).catch((error: Error) => fail(error.message)), []);
   const known = about.value;
   if (!known) return <p class="hint">This page has no server: `sojourn serve` starts one.</p>;
   const doing = (work: Promise<unknown>): void => void work.catch((error: Error) => fail(error.message));
   const server = client.value!;
-  const ask = (what: (id: string) => Promise<Job>) => (job: Job) => doing(what(job.id).then(look));
+  const ask = (what: (id: string) => Promise<Job>) => (job: Job) => doing(what(job.id).then(() => look()));
   const openJob = (job: Job): void => {
     if (job.status !== "done" && job.status !== "failed") follow(job);
     else doing(server.results().then(async (found) => {
