@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import lab
 import pytest
+
+import lab
 from lab import AXE, PHONE, SCREEN, Lab
 
 if TYPE_CHECKING:
