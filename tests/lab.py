@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import functools
 import http.server
+import json
 import os
 import shutil
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

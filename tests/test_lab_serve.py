@@ -93,9 +93,9 @@ def test_results_and_reports_of_the_folder_are_shown(pages: lab.Lab, server: Bro
     page.get_by_role("button", name="Report of results/first").click()
     page.get_by_role("heading", name="Sojourn report: first").wait_for(timeout=PATIENCE_MS)
     page.get_by_role("button", name="Back to this machine").click()
-    page.get_by_role("button", name="Compare results/first").click()
-    page.get_by_role("button", name="beside results/first").click()
-    page.get_by_role("heading", name=re.compile("beside results/second")).wait_for(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Compare results/first", exact=True).click()
+    page.get_by_role("button", name="Compare results/first with results/second").click()
+    page.get_by_role("heading", name="Sojourn: results/first beside results/second").wait_for(timeout=PATIENCE_MS)
 
 
 def test_a_job_goes_on_over_a_reload_and_can_be_cancelled(pages: lab.Lab, server: Browser) -> None:

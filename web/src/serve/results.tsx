@@ -44,7 +44,7 @@ export function SetsView({ sets, open, report, compare }: SetsProps) {
                   <button type="button" class="link" aria-label={`Compare ${set.shown}`} onClick={() => setSide(set)}>
                     compare
                   </button>
-                ) : side === set ? (
+                ) : side.path === set.path ? (
                   <button type="button" class="link" onClick={() => setSide(null)}>
                     compare with none
                   </button>
@@ -52,6 +52,7 @@ export function SetsView({ sets, open, report, compare }: SetsProps) {
                   <button
                     type="button"
                     class="link"
+                    aria-label={`Compare ${side.shown} with ${set.shown}`}
                     onClick={() => {
                       setSide(null);
                       compare(side, set);
