@@ -153,6 +153,29 @@ def test_a_page_that_was_reloaded_in_mid_run_gets_every_event_once(browser: Brow
     assert browser.events(job, first=len(first) + len(rest)) == []
 
 
+def test_the_same_runs_are_joined_while_they_are_under_way(browser: Browser) -> None:
+    first = browser.submit(text=LONG)
+    assert browser.submit(text=LONG, join=True) == first
+    toml = browser.good("GET", f"/api/jobs/{first}/scenario?run=0")["toml"]
+    assert browser.submit(toml=toml, join=True) == first
+    assert browser.tell("GET", f"/api/jobs/{first}/scenario?run=1")[0] == 404
+    others = [browser.submit(text=LONG), browser.submit(text=LONG, seeds=2, join=True)]
+    browser.good("DELETE", f"/api/jobs/{first}")
+    browser.good("DELETE", f"/api/jobs/{others[0]}")
+    assert browser.submit(text=LONG, join=True) not in (first, *others)
+
+
+def test_events_are_there_without_a_stream(browser: Browser) -> None:
+    job = browser.submit(text=LONG)
+    seen = browser.events(job, most=3)
+    with browser.ask("GET", f"/api/jobs/{job}/events?from=1&now") as response:
+        found = [json.loads(line) for line in response.read().splitlines()]
+    assert found[:2] == seen[1:]
+    with browser.ask("GET", f"/api/jobs/{job}/events?from=1000000&now") as response:
+        assert response.read() == b""
+    assert browser.tell("GET", f"/api/jobs/{job}/events?from=-1")[0] == 400
+
+
 def test_a_cancelled_job_leaves_nothing(browser: Browser) -> None:
     job = browser.submit(text=LONG, seeds=3)
     browser.events(job, most=2)

@@ -29,7 +29,11 @@ const SERVED: readonly [View, string][] = [["serve", "This machine"]];
 
 const version = signal("");
 effect(() => {
-  void engine.value.version().then((found) => (version.value = found), (error: Error) => (notice.value = error.message));
+  const of = engine.value;
+  void of.version().then(
+    (found) => of === engine.peek() && (version.value = found),
+    (error: Error) => of === engine.peek() && (notice.value = error.message),
+  );
 });
 
 function Shell() {

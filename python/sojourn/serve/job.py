@@ -66,6 +66,11 @@ class Job:
         return self._thread is not None and not self._thread.is_alive()
 
     @property
+    def work(self) -> tuple[str, list[str]]:
+        """What it does: version of the engine, and the resolved scenarios."""
+        return self.how.engine.version, [state.planned.scenario.text for state in self.states]
+
+    @property
     def can_pause(self) -> bool:
         """Whether its engine waits for it."""
         return not self.how.engine.is_real_time

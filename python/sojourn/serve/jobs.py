@@ -113,12 +113,9 @@ class Jobs:
 
     def _under_way(self, planned: list[Planned], engine: engines.Engine) -> Job | None:
         """A job of the same runs, of an engine that repeats them: a page that was reloaded asks for them again."""
-        texts = [one.scenario.text for one in planned]
-        for job in self._jobs.values() if engine.repeats else ():
-            if job.is_wanted and not job.is_over and job.how.engine.version == engine.version:
-                if [state.planned.scenario.text for state in job.states] == texts:
-                    return job
-        return None
+        wanted = (engine.version, [one.scenario.text for one in planned])
+        under_way = [job for job in self._jobs.values() if engine.repeats and job.is_wanted and not job.is_over]
+        return next((job for job in under_way if job.work == wanted), None)
 
     def _forget(self) -> None:
         """Of the oldest jobs that are over only the results stay."""

@@ -16,57 +16,46 @@ export function SetsView({ sets, open, report, compare }: SetsProps) {
   const [side, setSide] = useState<ResultSet | null>(null);
   if (sets.length === 0) return <p class="hint">No results yet: press Run, or start with a folder that has some.</p>;
   return (
-    <div class="box" tabIndex={0} role="region" aria-label="Results">
-      <table>
-        <thead>
-          <tr>
-            <th class="text">Results</th>
-            <th>Runs</th>
-            <th class="text">Last run</th>
-            <th class="text">With it</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sets.map((set) => (
-            <tr key={set.path}>
-              <th scope="row" class="text">
-                <button type="button" class="link" onClick={() => open(set)}>
-                  {set.shown}
-                </button>
-              </th>
-              <td>{set.runs}</td>
-              <td class="text">{when(set.changed)}</td>
-              <td class="text">
-                <button type="button" class="link" aria-label={`Report of ${set.shown}`} onClick={() => report(set)}>
-                  report
-                </button>{" "}
-                {side === null ? (
-                  <button type="button" class="link" aria-label={`Compare ${set.shown}`} onClick={() => setSide(set)}>
-                    compare
-                  </button>
-                ) : side.path === set.path ? (
-                  <button type="button" class="link" onClick={() => setSide(null)}>
-                    compare with none
-                  </button>
-                ) : (
-                  <button
-                    type="button"
-                    class="link"
-                    aria-label={`Compare ${side.shown} with ${set.shown}`}
-                    onClick={() => {
-                      setSide(null);
-                      compare(side, set);
-                    }}
-                  >
-                    beside {side.shown}
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ul class="serve-sets">
+      {sets.map((set) => (
+        <li key={set.path}>
+          <button type="button" class="link serve-name" onClick={() => open(set)}>
+            {set.shown}
+          </button>{" "}
+          <span class="soft">
+            {plural(set.runs, "run")}, {when(set.changed)}
+          </span>{" "}
+          <span class="serve-acts">
+            <button type="button" class="link" aria-label={`Report of ${set.shown}`} onClick={() => report(set)}>
+              report
+            </button>
+            <CompareButton set={set} side={side} choose={setSide} compare={compare} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+type CompareProps = {
+  set: ResultSet;
+  /** The first of the two, once it is chosen. */
+  side: ResultSet | null;
+  choose: (side: ResultSet | null) => void;
+  compare: (a: ResultSet, b: ResultSet) => void;
+};
+
+function CompareButton({ set, side, choose, compare }: CompareProps) {
+  const isChosen = side?.path === set.path;
+  const act = (): void => {
+    choose(side || isChosen ? null : set);
+    if (side && !isChosen) compare(side, set);
+  };
+  const label = side && !isChosen ? `Compare ${side.shown} with ${set.shown}` : `Compare ${set.shown}`;
+  return (
+    <button type="button" class="link" aria-label={label} aria-pressed={isChosen} onClick={act}>
+      {isChosen ? "compare with which?" : side ? "with this one" : "compare"}
+    </button>
   );
 }
 

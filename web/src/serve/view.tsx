@@ -41,12 +41,13 @@ export function ServeView({ engine, choose, openRun, follow, openReport, fail }:
   const rows = listed.value;
   return (
     <div class="serve">
-      <h1>This machine</h1>
-      <p class="soft">
-        {known.folder}, Sojourn {known.version}. Runs go to {known.out}.
-      </p>
-      <section>
-        <h2>Engines</h2>
+      <div>
+        <h1>This machine</h1>
+        <p class="soft">
+          {known.folder}, Sojourn {known.version}. Runs go to {known.out}.
+        </p>
+      </div>
+      <section class="serve-side">
         <EnginesView rows={known.engines} chosen={engine} choose={choose} />
       </section>
       <section>
@@ -58,8 +59,6 @@ export function ServeView({ engine, choose, openRun, follow, openReport, fail }:
           resume={ask((id) => server.resume(id))}
           open={openJob}
         />
-      </section>
-      <section>
         <h2>Results</h2>
         <SetsView
           sets={sets.value}
