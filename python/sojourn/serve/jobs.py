@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import cast, get_args
 
 from sojourn import engines, results, suites
@@ -10,7 +11,6 @@ from sojourn.execution import How
 from sojourn.jobs import Job as Planned
 from sojourn.results import ResultsError
 from sojourn.run import able, nearest, new_folder, plan, slug
-from sojourn.scenario import Scenario
 from sojourn.serve.asked import Asked
 from sojourn.serve.errors import RequestError
 from sojourn.serve.job import Job
@@ -94,17 +94,17 @@ class Jobs:
         if len(given) != 1:
             raise RequestError("expected one of text (with overrides), toml and case")
         overrides, seeds = asked.overrides(), asked.count("seeds", MOST_RUNS)
-        target: Scenario | str = asked.text(given[0])
+        text, role = asked.text(given[0]), suites.Role()
         if given == ["case"]:
-            found = suites.find(str(target))
-            if found is None or found.id != target:
-                raise RequestError(f"case: {target!r} is no run of a suite", 404)
-            self._texts.bound(self._texts.scenario(found.toml), overrides, seeds)
-        else:
-            target = self._texts.scenario(str(target))
-            self._texts.bound(target, overrides, seeds)
+            found = suites.find(text)
+            if found is None or found.id != text:
+                raise RequestError(f"case: {text!r} is no run of a suite", 404)
+            text, role = found.toml, found.role
+        # Also of a suite's run: an override may name a file.
+        scenario = self._texts.scenario(text)
+        self._texts.bound(scenario, overrides, seeds)
         engine = engines.named(name)
-        planned = plan([target], overrides, seeds=seeds)
+        planned = [replace(one, role=role) for one in plan([scenario], overrides, seeds=seeds)]
         refuse([one.scenario for one in planned])
         if asked.flag("nearest"):
             planned, _ = nearest(engine, planned)

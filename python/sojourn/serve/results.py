@@ -21,7 +21,7 @@ from sojourn.results.run import numbers
 from sojourn.serve.errors import RequestError
 from sojourn.serve.events import column
 from sojourn.serve.places import Places, shown
-from sojourn.text import harmless
+from sojourn.text import harmless, in_one_line
 
 #: Runs of a set that one answer lists.
 MOST_ROWS = 500
@@ -38,7 +38,9 @@ class Results:
     def sets(self) -> list[dict[str, Any]]:
         """What holds runs: a line for each folder, the newest first."""
         found = [self._set(folder) for root in self._places.roots.values() for folder in self._folders(root)]
-        return sorted((one for one in found if one["runs"]), key=lambda one: one["changed"], reverse=True)
+        return sorted(
+            (one for one in found if one["runs"] or "error" in one), key=lambda one: one["changed"], reverse=True
+        )
 
     def show(self, name: str, start: int = 0) -> dict[str, Any]:
         """A run, or a row of numbers for each run of a set, from number `start` on."""
@@ -116,18 +118,21 @@ class Results:
                     yield folder
 
     def _set(self, folder: Path) -> dict[str, Any]:
-        count, changed = 0, 0.0
+        count, changed, error = 0, 0.0, {}
         for place, below, files in os.walk(folder):
             below[:] = [name for name in below if not name.startswith(".")]
             if MANIFEST in files:
                 count += 1
                 changed = max(changed, Path(place, MANIFEST).lstat().st_mtime)
             if is_dataset(Path(place)):
-                self._places.find(self._places.name(Path(place)))
-                count += len(Dataset(Path(place), []).kept)
                 changed = max(changed, Path(place).lstat().st_mtime)
+                try:
+                    self._places.find(self._places.name(Path(place)))
+                    count += len(Dataset(Path(place), []).kept)
+                except (RequestError, ResultsError) as refused:
+                    error = {"error": in_one_line(refused)}
         when = datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds")
-        return {"path": self._places.name(folder), "shown": shown(folder), "runs": count, "changed": when}
+        return {"path": self._places.name(folder), "shown": shown(folder), "runs": count, "changed": when, **error}
 
     def _one(self, path: Path) -> Run:
         if not results.is_one(path):

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn.serve.errors import RequestError
 from sojourn.serve.setup import MOST_BYTES
 
 Message = MutableMapping[str, Any]
@@ -74,14 +75,6 @@ class Address:
         return name == self.host.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedError(Exception):
-    """Why a request goes no further."""
-
-    status: int
-    reason: str
-
-
 class Guard:
     """Lets requests of the page that this server gave out through to an application."""
 
@@ -94,12 +87,9 @@ class Guard:
             return
         if scope["type"] != "http":
             raise RuntimeError(f"{scope['type']}: not served")
-        has_begun = False
 
         async def answer(message: Message) -> None:
-            nonlocal has_begun
             if message["type"] == "http.response.start":
-                has_begun = True
                 own = {name for name, _ in message["headers"]}
                 more = HEADERS | ({"cache-control": "no-store"} if scope["path"].startswith(API) else {})
                 added = [(name.encode(), value.encode()) for name, value in more.items() if name.encode() not in own]
@@ -113,23 +103,18 @@ class Guard:
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                raise RefusedError(TOO_LARGE, f"expected at most {MOST_BYTES >> 20} MiB")
+                await _pass_over(receive, more=bool(message.get("more_body")))
+                raise too_large()
             return message
 
         try:
             self._check(scope)
-            await self._application(scope, bounded, answer)
-        except RefusedError as refused:
-            if has_begun:
-                raise
+        except RequestError as refused:
             if refused.status == TOO_LARGE:
                 await _pass_over(receive)
-            body = json.dumps({"error": refused.reason}).encode()
-            headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-            # What is left of the body is not read.
-            headers.append((b"connection", b"close"))
-            await answer({"type": "http.response.start", "status": refused.status, "headers": headers})
-            await answer({"type": "http.response.body", "body": body})
+            await _refuse(answer, refused)
+        else:
+            await self._application(scope, bounded, answer)
 
     def _check(self, scope: Message) -> None:
         headers: dict[bytes, list[bytes]] = {}
@@ -137,33 +122,45 @@ class Guard:
             headers.setdefault(name.lower(), []).append(value)
         hosts = headers.get(b"host", [])
         if len(hosts) != 1 or not self._address.names(hosts[0].decode("latin-1")):
-            raise RefusedError(421, f"Host: expected {self._address.origin.removeprefix('http://')}, as the URL has it")
+            raise RequestError(f"Host: expected {self._address.origin.removeprefix('http://')}, as the URL has it", 421)
         if not scope["path"].startswith(API):
             return
         own = b"http://" + hosts[0]
         if any(origin != own for origin in headers.get(b"origin", [])):
-            raise RefusedError(403, "Origin: requests of other pages are not answered")
+            raise RequestError("Origin: requests of other pages are not answered", 403)
         if any(site not in (b"same-origin", b"none") for site in headers.get(b"sec-fetch-site", [])):
-            raise RefusedError(403, "Sec-Fetch-Site: requests of other pages are not answered")
+            raise RequestError("Sec-Fetch-Site: requests of other pages are not answered", 403)
         tokens = headers.get(TOKEN_HEADER, [])
         if len(tokens) != 1 or not hmac.compare_digest(tokens[0], self._token):
-            raise RefusedError(401, "X-Sojourn-Token: expected the token of the URL that `sojourn serve` printed")
+            raise RequestError("X-Sojourn-Token: expected the token of the URL that `sojourn serve` printed", 401)
         length = headers.get(b"content-length", [b"0"])[-1]
         if not length.isdigit() or int(length) > MOST_BYTES:
-            raise RefusedError(TOO_LARGE, f"expected at most {MOST_BYTES >> 20} MiB")
+            raise too_large()
         kind = headers.get(b"content-type", [b""])[-1].partition(b";")[0].strip().lower()
         if scope["method"] == "POST" and kind != b"application/json":
-            raise RefusedError(415, "Content-Type: expected application/json")
+            raise RequestError("Content-Type: expected application/json", 415)
 
 
-async def _pass_over(receive: Receive) -> None:
+def too_large() -> RequestError:
+    """What is said of a body that is not read."""
+    return RequestError(f"expected at most {MOST_BYTES >> 20} MiB", TOO_LARGE)
+
+
+async def _pass_over(receive: Receive, *, more: bool = True) -> None:
     """Reads what is left of a body, within bounds: who is still sending would not see the answer."""
     left = PASSED_OVER
-    more = True
     while more and left > 0:
         message = await receive()
         left -= len(message.get("body", b""))
         more = bool(message.get("more_body"))
+
+
+async def _refuse(send: Send, refused: RequestError) -> None:
+    body = json.dumps({"error": str(refused)}).encode()
+    headers = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refused.status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _is_number(name: str) -> bool:
