@@ -93,6 +93,10 @@ def test_results_and_reports_of_the_folder_are_shown(pages: lab.Lab, server: Bro
     assert lab.serious(page) == []
     page.get_by_role("button", name="Report of results/first").click()
     page.get_by_role("heading", name="Sojourn report: first").wait_for(timeout=PATIENCE_MS)
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Full series").first.click()
+    wanted = server.folder / "results/first/served/series.parquet"
+    assert Path(saved.value.path()).read_bytes() == wanted.read_bytes()
     page.get_by_role("button", name="Back to this machine").click()
     page.get_by_role("button", name="Compare results/first", exact=True).click()
     page.get_by_role("button", name="Compare results/first with results/second").click()

@@ -107,6 +107,7 @@ class RemoteRun implements Run {
     // Whoever only waits for the start need not also look at the end.
     this.done.catch(refused);
     options.signal?.addEventListener("abort", () => this.cancel(), { once: true });
+    if (options.signal?.aborted) this.cancel();
     // Who gets the run sets `onprogress` first.
     void this.started.then(() => setTimeout(() => this.#show()), () => undefined);
   }

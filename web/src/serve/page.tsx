@@ -2,8 +2,9 @@
 
 import { signal } from "@preact/signals";
 
-import { follow, stored } from "../engine/remote";
+import { save } from "../download/save";
 import type { Job } from "../engine/http";
+import { follow, stored } from "../engine/remote";
 import type { Page } from "../page/model";
 import { PageView } from "../page/view";
 import { launch, type Begin } from "../runs";
@@ -13,8 +14,8 @@ import { notice, tab, view } from "../state";
 import { chosen, client, look } from "./state";
 import { ServeView } from "./view";
 
-/** The report that is open. */
-const report = signal<Page | null>(null);
+/** The report that is open, and the path of its results. */
+const report = signal<{ page: Page; path: string } | null>(null);
 
 export function ServerView() {
   if (report.value) {
@@ -25,7 +26,9 @@ export function ServerView() {
             Back to this machine
           </button>
         </p>
-        <PageView page={report.value} />
+        <div onClick={saveFile}>
+          <PageView page={report.value.page} />
+        </div>
       </>
     );
   }
@@ -59,7 +62,17 @@ async function goOn(job: Job): Promise<void> {
 }
 
 async function openReport(path: string, beside?: string): Promise<void> {
-  report.value = (await client.value!.report(path, beside)) as Page;
+  report.value = { page: (await client.value!.report(path, beside)) as Page, path };
+}
+
+/** A report links to files beside it, which the server gives with the token alone. */
+function saveFile(event: MouseEvent): void {
+  const href = (event.target as Element).closest("a")?.getAttribute("href");
+  if (!href || !report.value || /^(#|[a-z]+:)/.test(href)) return;
+  event.preventDefault();
+  const parts = new URL(href, `http://report/${report.value.path}/`).pathname.split("/").slice(1).map(decodeURIComponent);
+  const name = parts.pop() ?? "";
+  doing(client.value!.file(parts.join("/"), name).then((bytes) => save(name, [bytes as BlobPart], "application/octet-stream")));
 }
 
 /** A run in the lab, and its scenario beside it. */
