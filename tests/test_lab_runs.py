@@ -191,7 +191,7 @@ def compare(page: Page, key: str, value: str, seeds: int) -> None:
     form = page.locator("article.compare form")
     form.get_by_label("Parameter").fill(key)
     form.get_by_label("Parameter").press("Tab")
-    form.get_by_label("to", exact=True).fill(value)
+    form.get_by_label("New value").fill(value)
     form.get_by_label("Seeds").fill(str(seeds))
     form.get_by_role("button", name="Run both").click()
 
@@ -235,12 +235,12 @@ def sweep(page: Page, values: str, second: str | None = None) -> None:
     form = page.locator("article.sweep form")
     form.get_by_label("Parameter").fill("link.bneck.rate")
     form.get_by_label("Parameter").press("Tab")
-    form.get_by_label("values").fill(values)
+    form.get_by_label("Values").fill(values)
     if second is not None:
         form.get_by_role("button", name="Add a second parameter").click()
         form.get_by_label("Parameter").nth(1).fill("link.bneck.qdisc")
         form.get_by_label("Parameter").nth(1).press("Tab")
-        form.get_by_label("values").nth(1).fill(second)
+        form.get_by_label("Values").nth(1).fill(second)
     form.get_by_role("button", name="Run the sweep").click()
 
 

@@ -52,7 +52,7 @@ export function SweepView() {
       <form class="no-print" onSubmit={(event) => (event.preventDefault(), run())}>
         {axes.map(({ values }, n) => (
           <div key={n} class="compare-form">
-            <ScenarioFields offered={offered} chosen={keyOf(n)} value={values} valueLabel="values"
+            <ScenarioFields offered={offered} chosen={keyOf(n)} value={values} valueLabel="Values"
               placeholder="10ms, 20ms or 10ms .. 50ms x 5" change={(fields) => change(n, fields)} />
             {n === 1 && <button type="button" class="button" onClick={() => (draft.value = { ...draft.value, axes: axes.slice(0, 1) })}>Remove</button>}
           </div>
