@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -35,7 +35,7 @@ def missing() -> str | None:
     if shutil.which("chromium") is None:
         return "no Chromium on this machine (apt-get install chromium)"
     try:
-        import playwright.sync_api  # noqa: F401, PLC0415
+        import playwright.sync_api  # noqa: F401
     except ModuleNotFoundError:
         return "no Playwright (pip install playwright)"
     return None
@@ -47,8 +47,11 @@ needed = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 class Handler(http.server.SimpleHTTPRequestHandler):
     """Files with the types that a browser insists on, and no log."""
 
-    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm",
-                      ".webmanifest": "application/manifest+json"}  # fmt: skip
+    extensions_map = {  # noqa: RUF012
+        **http.server.SimpleHTTPRequestHandler.extensions_map,
+        ".wasm": "application/wasm",
+        ".webmanifest": "application/manifest+json",
+    }
 
     def log_message(self, *_: object) -> None:
         pass
@@ -105,7 +108,7 @@ class Lab:
 @contextmanager
 def opened() -> Iterator[Browser]:
     """A headless Chromium."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+    from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])

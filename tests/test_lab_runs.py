@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import math
 import re
 import statistics
 import xml.etree.ElementTree as ET
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,14 +70,6 @@ def visit(running: tuple[Browser, str]) -> Iterator[lab.Lab]:
     assert visit.elsewhere() == []
 
 
-def link(text: str, name: str, version: str, tab: str) -> str:
-    """The fragment that opens a scenario, as the button Share makes it."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    document = json.dumps({"text": text, "name": name, "version": version, "tab": tab}).encode()
-    packed = packer.compress(document) + packer.flush()
-    return "#s=1" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
-
-
 def native(text: str, **overrides: str) -> dict[str, Any]:
     """Summary and series of the same scenario, by the engine of this machine."""
     from sojourn import _core
@@ -108,7 +98,7 @@ def opened(visit: lab.Lab, text: str, tab: str = "result", name: str = "short") 
     """The page with a scenario, which it runs."""
     from sojourn import _core
 
-    page = visit.open(link(text, name, _core.version(), tab))
+    page = visit.open(lab.link(text, name, _core.version(), tab))
     page.set_default_timeout(PATIENCE_MS)
     return page
 
@@ -201,7 +191,7 @@ def compare(page: Page, key: str, value: str, seeds: int) -> None:
     form = page.locator("article.compare form")
     form.get_by_label("Parameter").fill(key)
     form.get_by_label("Parameter").press("Tab")
-    form.get_by_label("to", exact=True).fill(value)
+    form.get_by_label("New value").fill(value)
     form.get_by_label("Seeds").fill(str(seeds))
     form.get_by_role("button", name="Run both").click()
 
@@ -245,12 +235,12 @@ def sweep(page: Page, values: str, second: str | None = None) -> None:
     form = page.locator("article.sweep form")
     form.get_by_label("Parameter").fill("link.bneck.rate")
     form.get_by_label("Parameter").press("Tab")
-    form.get_by_label("values").fill(values)
+    form.get_by_label("Values").fill(values)
     if second is not None:
         form.get_by_role("button", name="Add a second parameter").click()
         form.get_by_label("Parameter").nth(1).fill("link.bneck.qdisc")
         form.get_by_label("Parameter").nth(1).press("Tab")
-        form.get_by_label("values").nth(1).fill(second)
+        form.get_by_label("Values").nth(1).fill(second)
     form.get_by_role("button", name="Run the sweep").click()
 
 

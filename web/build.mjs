@@ -67,6 +67,8 @@ const page = await esbuild.build({
   define: { WORKER_URL: JSON.stringify(worker), WASM_URL: JSON.stringify(wasm) },
 });
 const names = { js: built(page, "src/main.tsx"), css: built(page, "src/main.tsx", ".css"), wasm };
+// The page's own style has that of views that come later, too: nothing loads theirs.
+for (const name of await readdir(assets)) if (name.endsWith(".css") && `assets/${name}` !== names.css) await rm(join(assets, name));
 const html = await readFile(join(here, "index.html"), "utf8");
 await writeFile(
   join(dist, "index.html"),

@@ -3,10 +3,11 @@
 import { useEffect } from "preact/hooks";
 
 import { CompareView } from "./compare/view";
-import { DownloadView } from "./download/view";
+import "./download/download.css";
 import { ScenarioText } from "./editor/view";
 import { FormView } from "./form/view";
 import { questions } from "./gallery/questions";
+import { later } from "./later";
 import { MeasuredView } from "./measured/view";
 import { PathView } from "./path/view";
 import { RunView } from "./run/view";
@@ -24,6 +25,9 @@ const TABS: readonly [Tab, string][] = [
   ["measured", "Measured"],
   ["download", "Download"],
 ];
+
+/** With a writer of Parquet, as much code as all the rest. */
+const DownloadView = later(async () => (await import("./download/view")).DownloadView);
 
 export function LabView() {
   useEffect(() => {
@@ -56,7 +60,7 @@ function RunChoice() {
         Run{" "}
         <select value={run.id} onChange={(event) => (selected.value = event.currentTarget.value)}>
           {runs.value.map(({ id, label, status }) => (
-            <option key={id} value={id}>{status.value === "done" ? label : `${label}: ${status.value}`}</option>
+            <option key={id} value={id}>{label}{status.value === "done" ? "" : `, ${status.value}`}</option>
           ))}
         </select>
       </label>

@@ -1,17 +1,19 @@
 /** The shell: header, the view that is open, and what is said to screen readers. */
 
-import { effect, signal } from "@preact/signals";
-import { render } from "preact";
+import { computed, effect, signal, useSignalEffect } from "@preact/signals";
+import { render, type RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import "../../python/sojourn/page/tokens.css";
 import "../../python/sojourn/page/page.css";
 import "./lab.css";
 import { themeSwitch } from "../../python/sojourn/page/page.js";
+import { questions } from "./gallery/questions";
 import { GalleryView } from "./gallery/view";
 import { LabView } from "./lab";
 import { watchTheme } from "./run/theme";
 import { startRouting } from "./route";
+import { origin } from "./scenario/document";
 import { announcement, engine, notice, question, view, type View } from "./state";
 import { join } from "./serve/join";
 import { ServerView } from "./serve/page";
@@ -36,7 +38,37 @@ effect(() => {
   );
 });
 
+/** What is open, for the title of the window. */
+const title = computed(() => {
+  switch (view.value) {
+    case "gallery":
+      return questions.find(({ id }) => id === question.value)?.title ?? "Questions";
+    case "lab":
+      return origin.value || "Lab";
+    case "suites":
+      return "Suites";
+  }
+});
+
+/** Says what is open, and leads keys and screen readers to it; not when the page itself was just opened. */
+function useOpened(main: RefObject<HTMLElement | null>): void {
+  const before = useRef<string | null>(null);
+  const place = `${view.value}/${question.value}`;
+  useEffect(() => {
+    if (before.current !== null && before.current !== place) {
+      main.current?.focus({ preventScroll: true });
+      scrollTo(0, 0);
+    }
+    before.current = place;
+  }, [place]);
+  useSignalEffect(() => {
+    document.title = `${title.value} · Sojourn`;
+  });
+}
+
 function Shell() {
+  const main = useRef<HTMLElement>(null);
+  useOpened(main);
   return (
     <>
       <a class="skip" href="#main">Skip to content</a>
@@ -56,7 +88,7 @@ function Shell() {
           {notice.value} <button type="button" class="link" onClick={() => (notice.value = null)}>Close</button>
         </p>
       )}
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} ref={main}>
         <Open />
       </main>
       <footer class="foot soft">

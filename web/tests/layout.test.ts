@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { FlowOutline, LinkOutline, Outline } from "../src/engine/engine";
-import { STEP_X, STEP_Y, layout } from "../src/path/layout";
+import { STEP_X, layout } from "../src/path/layout";
 
 const DIRECTION = { rate_bps: null, delay_ms: 1, shaper: null, qdisc: "pfifo", ingress: [] };
 const link = (name: string, ends: [number, number] | null = null): LinkOutline => ({ name, ends, forward: DIRECTION, reverse: DIRECTION });
@@ -16,15 +16,16 @@ test("a chain is one row from the senders to the receivers", () => {
   assert.deepEqual(nodes.map(({ name }) => name), ["senders", "", "receivers"]);
   assert.deepEqual(nodes.map(({ x }) => x - nodes[0]!.x), [0, STEP_X, 2 * STEP_X]);
   assert.equal(new Set(nodes.map(({ y }) => y)).size, 1);
-  assert.equal(wires[1]!.from, wires[0]!.to);
+  assert.deepEqual(wires[1]!.points[0], wires[0]!.points[1]);
 });
 
 test("routes beside each other are rows", () => {
   const links = [link("up1", [0, 1]), link("up2", [0, 2]), link("down1", [1, 3]), link("down2", [2, 3])];
-  const { nodes } = layout(outline(["s", "a", "b", "d"], links, []));
+  const { nodes, wires } = layout(outline(["s", "a", "b", "d"], links, []));
   const [s, a, b, d] = nodes;
+  assert.deepEqual(wires.map(({ middle }) => middle.y), [a!.y, b!.y, a!.y, b!.y]);
   assert.equal(a!.x, b!.x);
-  assert.equal(b!.y - a!.y, STEP_Y);
+  assert.ok(b!.y > a!.y);
   assert.ok(s!.x < a!.x && a!.x < d!.x);
 });
 
@@ -44,8 +45,13 @@ test("a circle of links has an end", () => {
 test("what goes up begins at the far end, and every way of a flow is drawn", () => {
   const both = { ...flow("both", [0]), paths: [[{ link: 0, forward: true }], [{ link: 1, forward: true }]] };
   const { trails, nodes } = layout(outline(["a", "b"], [link("1", [0, 1]), link("2", [0, 1])], [flow("up", [0], true), both]));
-  assert.deepEqual(trails[0]!.places, [nodes[1], nodes[0]]);
+  assert.deepEqual(trails[0]!.points.map(({ x }) => x), [nodes[1]!.x, nodes[0]!.x]);
   assert.equal(trails.filter(({ flow: { name } }) => name === "both").length, 2);
+});
+
+test("links between the same nodes are below each other", () => {
+  const { wires, height } = layout(outline(["a", "b"], [link("1", [0, 1]), link("2", [0, 1])], []));
+  assert.ok(wires[1]!.middle.y > wires[0]!.middle.y && wires[1]!.middle.y < height);
 });
 
 test("everything is inside the picture", () => {

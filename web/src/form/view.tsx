@@ -5,7 +5,7 @@ import { computed, signal } from "@preact/signals";
 
 import type { Tables } from "../engine/engine";
 import { choose, chosen, isChosen, isOpen, type Element } from "../path/chosen";
-import { edit, resolved, text } from "../scenario/document";
+import { edit, error, resolved, text } from "../scenario/document";
 import { engine } from "../state";
 import { AlgorithmField } from "./algorithm";
 import { sections, type Field, type Schema, type Section } from "./fields";
@@ -80,17 +80,18 @@ function FieldRow({ field }: { field: Field }) {
 }
 
 /** A value of the file; empty is the default, which is shown in its place. */
-export function Input({ id, of, own, usual, choices }: { id: string; of: string; own: string | null; usual: string; choices: readonly string[] }) {
+function Input({ id, of, own, usual, choices }: { id: string; of: string; own: string | null; usual: string; choices: readonly string[] }) {
   const set = (event: Event): void => {
     const { value } = event.currentTarget as HTMLInputElement | HTMLSelectElement;
     if (value.trim() !== (own ?? "")) void edit(of, value.trim() === "" ? null : value.trim());
   };
+  const isWrong = error.value?.key === of;
   return choices.length > 0 ? (
-    <select id={id} aria-describedby={`${id}-help`} value={own ?? ""} onChange={set}>
+    <select id={id} aria-invalid={isWrong} aria-describedby={`${id}-help`} value={own ?? ""} onChange={set}>
       <option value="">{usual ? `${usual} (default)` : "default"}</option>
       {choices.map((choice) => <option key={choice} value={choice}>{choice}</option>)}
     </select>
   ) : (
-    <input id={id} type="text" aria-describedby={`${id}-help`} spellcheck={false} value={own ?? ""} placeholder={usual} onChange={set} />
+    <input id={id} type="text" aria-invalid={isWrong} aria-describedby={`${id}-help`} spellcheck={false} value={own ?? ""} placeholder={usual} onChange={set} />
   );
 }

@@ -19,12 +19,15 @@ export type RunChartsProps = {
   /** Drawn over the lines of a panel. */
   readonly over?: (panel: Panel) => readonly Line[];
   readonly height?: number;
+  /** Of the caller, if other charts show the same flows. */
+  readonly palette?: Palette;
 };
 
-export function RunCharts({ run, axis, only, more = [], over, height }: RunChartsProps) {
+export function RunCharts({ run, axis, only, more = [], over, height, palette }: RunChartsProps) {
   const own = useMemo(() => new TimeAxis(), [run]);
   const time = axis ?? own;
-  const palette = useMemo(() => new Palette(), [run]);
+  const ownPalette = useMemo(() => new Palette(), [run]);
+  const colours = palette ?? ownPalette;
   const version = useDrawn(run);
   const durationS = run.durationS.value;
   useEffect(() => {
@@ -39,15 +42,16 @@ export function RunCharts({ run, axis, only, more = [], over, height }: RunChart
     <div class="charts">
       {shown.map((panel) => (
         <Chart key={panel.key} axis={time} title={panel.title} unit={panel.unit} fromZero={panel.fromZero}
-          lines={[...palette.lines(panel.curves, panel.ofQueues), ...(over?.(panel) ?? [])]}
+          lines={[...colours.lines(panel.curves, panel.ofQueues), ...(over?.(panel) ?? [])]}
           {...(height === undefined ? {} : { height })} />
       ))}
     </div>
   );
 }
 
-/** Share of the time that live curves may take: a redraw of 20 ms is followed by none for 60 ms. */
-const REST = 3;
+/** Live curves are drawn no more often than this, ms; and a redraw of 60 ms is followed by none for 240 ms. */
+const INTERVAL_MS = 150;
+const REST = 4;
 
 /** The run's `drawn`, as often as there is time to draw it. */
 export function useDrawn(run: RunRecord): number {
@@ -62,7 +66,7 @@ export function useDrawn(run: RunRecord): number {
       setDrawn(latest);
       requestAnimationFrame(() => {
         const now = performance.now();
-        next.current = now + REST * (now - begun);
+        next.current = Math.max(begun + INTERVAL_MS, now + REST * (now - begun));
       });
     };
     const wait = isOver ? 0 : next.current - performance.now();

@@ -6,6 +6,7 @@ import type { RunRecord } from "../runs";
 import { RunCharts, useDrawn } from "./charts";
 import { Facts } from "./facts";
 import { bottleneck, queueRows } from "./glance";
+import { Palette } from "./looks";
 import { patterns } from "./panels";
 import { Progress } from "./progress";
 import { Queue } from "./queue";
@@ -17,6 +18,7 @@ import "./run.css";
 
 export function RunView({ run }: { run: RunRecord }) {
   const axis = useMemo(() => new TimeAxis(), [run]);
+  const palette = useMemo(() => new Palette(), [run]);
   const [more, setMore] = useState<readonly string[]>([]);
   const version = useDrawn(run);
   const output = run.output.value;
@@ -27,9 +29,9 @@ export function RunView({ run }: { run: RunRecord }) {
       <Progress run={run} />
       {output && <Facts output={output} />}
       <TimeBar axis={axis} nowS={run.nowS.value} />
-      <RunCharts run={run} axis={axis} more={more} />
+      <RunCharts run={run} axis={axis} more={more} palette={palette} />
       {version > 0 && <MoreSeries run={run} chosen={more} choose={setMore} />}
-      {version > 0 && port && <Queue run={run} axis={axis} version={version} port={port} />}
+      {version > 0 && port && <Queue run={run} axis={axis} version={version} port={port} palette={palette} />}
       {output && <RunTables output={output} />}
     </article>
   );
