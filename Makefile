@@ -79,8 +79,12 @@ site: build ## the documentation as a site below build/site, with search and liv
 	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check) --group site
 	PYTHONPATH=docs $(BIN)/python -m website
 
+dist: build ## sdist, wheels and SHA256SUMS in dist/, each installed and tried; publishes nothing
+	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check) --group dist
+	$(BIN)/python tests/dist.py
+
 clean: ## remove what was built; results stay
-	rm -rf target $(VENV) report.html .mypy_cache .ruff_cache .pytest_cache
+	rm -rf target dist build/site $(VENV) report.html .mypy_cache .ruff_cache .pytest_cache
 
 # Dependency groups need pip 25.1.
 $(BIN)/maturin:
