@@ -1,15 +1,17 @@
-// Builds the page into dist/: `node build.mjs`. Output names carry a hash of the content, so that they can be kept for ever;
-// index.html and sw.js do not, and name the others.
+// Builds the page: `node build.mjs [FOLDER]`, into dist/ by default. Names of assets carry a hash of the content, so that they
+// can be kept for ever; index.html and sw.js do not, and name the others. The folder is whole at any time: what is
+// built stands beside it until it is complete.
 
 import { createHash } from "node:crypto";
-import { cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { cp, mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import * as esbuild from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const dist = join(here, "dist");
+const folder = resolve(process.argv[2] ?? join(here, "dist"));
+const dist = `${folder}.part`;
 const assets = join(dist, "assets");
 
 const shared = {
@@ -50,9 +52,7 @@ async function files(folder) {
   return entries.filter((entry) => entry.isFile()).map((entry) => relative(dist, join(entry.parentPath, entry.name)));
 }
 
-// What scenarios.py wrote stays.
-await mkdir(dist, { recursive: true });
-for (const name of await readdir(dist)) if (name !== "scenarios") await rm(join(dist, name), { recursive: true });
+await rm(dist, { recursive: true, force: true });
 await mkdir(assets, { recursive: true });
 
 const wasm = await hashed(join(here, "src/wasm/sojourn_bg.wasm"), "sojourn", ".wasm").catch((error) => {
@@ -67,6 +67,8 @@ const page = await esbuild.build({
   define: { WORKER_URL: JSON.stringify(worker), WASM_URL: JSON.stringify(wasm) },
 });
 const names = { js: built(page, "src/main.tsx"), css: built(page, "src/main.tsx", ".css"), wasm };
+// The page's own style has that of views that come later, too: nothing loads theirs.
+for (const name of await readdir(assets)) if (name.endsWith(".css") && `assets/${name}` !== names.css) await rm(join(assets, name));
 const html = await readFile(join(here, "index.html"), "utf8");
 await writeFile(
   join(dist, "index.html"),
@@ -74,7 +76,7 @@ await writeFile(
 );
 await cp(join(here, "public"), dist, { recursive: true });
 
-const kept = (await files(dist)).filter((name) => !name.startsWith("scenarios/") && !name.endsWith(".txt")).sort();
+const kept = (await files(dist)).filter((name) => !name.endsWith(".txt")).sort();
 const contents = createHash("sha256");
 for (const name of kept) contents.update(name).update(await readFile(join(dist, name)));
 await esbuild.build({
@@ -84,3 +86,8 @@ await esbuild.build({
   outdir: dist,
   define: { FILES: JSON.stringify(["./", ...kept]), VERSION: JSON.stringify(contents.digest("hex").slice(0, 12)) },
 });
+
+// What scenarios.py wrote stays.
+await rename(join(folder, "scenarios"), join(dist, "scenarios")).catch(() => undefined);
+await rm(folder, { recursive: true, force: true });
+await rename(dist, folder);

@@ -1,5 +1,6 @@
 /** The shell: header, the view that is open, and what is said to screen readers. */
 
+import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -11,7 +12,7 @@ import { GalleryView } from "./gallery/view";
 import { LabView } from "./lab";
 import { watchTheme } from "./run/theme";
 import { startRouting } from "./route";
-import { announcement, notice, question, view, type View } from "./state";
+import { announcement, engine, notice, question, view, type View } from "./state";
 import { SuitesView } from "./suites/view";
 
 const VIEWS: readonly [View, string][] = [
@@ -19,6 +20,11 @@ const VIEWS: readonly [View, string][] = [
   ["lab", "Lab"],
   ["suites", "Suites"],
 ];
+
+const version = signal("");
+effect(() => {
+  void engine.value.version().then((found) => (version.value = found), (error: Error) => (notice.value = error.message));
+});
 
 function Shell() {
   return (
@@ -43,6 +49,9 @@ function Shell() {
       <main id="main" tabIndex={-1}>
         <Open />
       </main>
+      <footer class="foot soft">
+        Engine {version}: the same as the command <code>sojourn</code>, here as WebAssembly. Nothing leaves this page.
+      </footer>
       <p class="visually-hidden" role="status" aria-live="polite">{announcement}</p>
     </>
   );

@@ -1,14 +1,12 @@
 /** The address: what is open stands in the fragment, so that Back, reload and a sent link lead to it. */
 
-import { effect, signal, untracked } from "@preact/signals";
+import { effect, untracked } from "@preact/signals";
 
 import { runOpen } from "./scenario/carry";
 import { open } from "./scenario/document";
+import { link } from "./scenario/link";
 import { decode, type ShareError } from "./scenario/share";
 import { notice, question, tab, view } from "./state";
-
-/** The data of the link to what is open in the lab, once it has one. */
-export const link = signal("");
 
 /** What of the address is state; `#main` and the like are places in the page. */
 function fragment(): string {

@@ -91,11 +91,19 @@ export type LaunchOptions = { fork?: Fork; captures?: boolean; select?: boolean 
 
 /** Starts a resolved scenario and lists it; it is looked at unless `select` is false. */
 export function launch(toml: string, label: string, options: LaunchOptions = {}): RunRecord {
-  const record = new RunRecord(`run-${++count}`, label, toml, options.fork ?? null, options.captures ?? false);
+  const record = new RunRecord(`run-${++count}`, distinct(label), toml, options.fork ?? null, options.captures ?? false);
   runs.value = [...runs.value, record];
   if (options.select !== false) selected.value = record.id;
   void record.carry();
   return record;
+}
+
+/** With a number where there is a run of this label already. */
+function distinct(label: string): string {
+  const taken = new Set(runs.peek().map((run) => run.label));
+  let found = label;
+  for (let n = 2; taken.has(found); n += 1) found = `${label} (${n})`;
+  return found;
 }
 
 export function remove(record: RunRecord): void {

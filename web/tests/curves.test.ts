@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { averaged, curve, grouped, perSecond } from "../src/run/curves";
+import { averaged, curve, grouped, perSecond, summed } from "../src/run/curves";
 import { gathered } from "../src/run/groups";
 import { named, panels, patterns } from "../src/run/panels";
 import { Recording, valueAt } from "../src/run/recording";
@@ -40,6 +40,12 @@ test("flows that are open at different times make a band of those that are open"
   assert.equal(band!.t[0], 0);
   assert.equal(band!.v[0], 0);
   assert.equal(band!.v.at(-1), 8);
+});
+
+test("who is in a queue is a sum of a group's flows, whenever they were open", () => {
+  const flows = Array.from({ length: 9 }, (_, n) => curve(`p-${n}`, n < 8 ? { t: seconds(0, 1, 2), v: seconds(1, 1, 1) } : { t: seconds(1, 2), v: seconds(5, 5) }));
+  const [all] = summed(flows);
+  assert.deepEqual([all!.name, [...all!.v]], ["p-* (9)", [8, 13, 13]]);
 });
 
 test("up to eight flows keep their lines, and names that begin alike are told apart from others", () => {

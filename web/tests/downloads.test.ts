@@ -20,6 +20,11 @@ test("CSV is long, with a point in every number", () => {
   );
 });
 
+test("small and large numbers have exponents", () => {
+  const [, text] = csv([{ name: "x", unit: "1", t: Float64Array.of(0, 1, 2), v: Float64Array.of(2.65e-6, 1e17, 0.001) }]);
+  assert.deepEqual(text!.trim().split("\n").map((line) => line.split(",").at(-1)), ["2.65e-6", "1e17", "0.001"]);
+});
+
 test("a name with a comma is quoted", () => {
   const [, line] = csv([{ name: 'a,"b', unit: "1", t: Float64Array.of(0), v: Float64Array.of(1) }]);
   assert.equal(line, '"a,""b",1,0.0,1.0\n');
@@ -48,5 +53,5 @@ test("a capture is added to a scenario that has none", () => {
   assert.ok(!hasCapture(toml));
   const more = withCapture(toml, "bneck.reverse");
   assert.ok(hasCapture(more));
-  assert.match(more, /points = \[\{ link = "bneck", direction = "reverse" \}\]/);
+  assert.match(more, /points = \[\{ link = "bneck", at = \["out", "drop"\], direction = "reverse" \}\]/);
 });

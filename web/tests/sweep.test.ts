@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { AxisError, places, points, values } from "../src/sweep/axis";
+import { AxisError, axesOf, places, points, values } from "../src/sweep/axis";
 
 test("values are texts between commas, but not within parentheses", () => {
   assert.deepEqual(values("fq_codel, dualpi2 target 5ms ,pfifo"), ["fq_codel", "dualpi2 target 5ms", "pfifo"]);
@@ -28,4 +28,11 @@ test("only numbers of one unit have places on a number line", () => {
   assert.deepEqual(places({ key: "a", values: ["10ms", "20ms"] }), { at: [10, 20], unit: "ms" });
   assert.equal(places({ key: "a", values: ["10ms", "1s"] }), null);
   assert.equal(places({ key: "a", values: ["fq_codel", "dualpi2"] }), null);
+});
+
+test("the grid of a scenario's own sweep is taken over, other designs are not", () => {
+  const grid = ["a", "b"].flatMap((qdisc) => ["1", "2"].map((seed) => ({ values: [["link.x.qdisc", qdisc], ["seed", seed]] as [string, string][] })));
+  assert.deepEqual(axesOf(grid), { axes: [{ key: "link.x.qdisc", values: ["a", "b"] }], seeds: 2 });
+  assert.equal(axesOf(grid.slice(1)), null);
+  assert.equal(axesOf([{ values: [] }]), null);
 });

@@ -39,8 +39,11 @@ export function signed(value: number): string {
   return value < 0 && text !== "0" ? `−${text}` : value > 0 && text !== "0" ? `+${text}` : text;
 }
 
-/** What is said first: the delay of the queue and what all flows got. */
+/** What is said first: the delay of the queue, what all flows got, and the flow whose goodput changed most. */
 export function headline(found: readonly Difference[]): Difference[] {
   const wanted = ["queue.mean", "goodput"].map((key) => found.find(({ measure }) => measure.key === key));
-  return wanted.filter((one) => one !== undefined);
+  const flows = found.filter((one) => /^flow\..*\.goodput$/.test(one.measure.key) && isDistinct(one.difference));
+  const size = ({ a, difference }: Difference): number => Math.abs(difference.mean) / Math.max(Math.abs(a.mean), 1e-9);
+  const most = flows.length ? flows.reduce((a, b) => (size(b) > size(a) ? b : a)) : undefined;
+  return [...wanted, most].filter((one) => one !== undefined);
 }

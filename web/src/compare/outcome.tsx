@@ -31,7 +31,7 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
     case "done":
       return (
         <>
-          <h2>{change.key}: {labels[0].split(" ")[0]} → {change.value}</h2>
+          <h2>{change.key}: {labels[0].length > 30 ? short(labels)[0] : labels[0]} → {change.value}</h2>
           {headline(comparison.found.value).map((one) => <p key={one.measure.key} class="lead answer">{capital(sentence(one))}.</p>)}
           <Curves comparison={comparison} />
           <Numbers found={comparison.found.value} labels={comparison.labels} />
@@ -59,7 +59,7 @@ function Curves({ comparison }: { comparison: Comparison }) {
   const axis = useMemo(() => new TimeAxis(durationS), [comparison]);
   const parts = useMemo(() => {
     const of = sides.map(({ series }) => panels(Recording.of(series), durationS));
-    const labels = [short(comparison.labels[0]), short(comparison.labels[1])];
+    const labels = short(comparison.labels);
     const keys = [...new Set(of.flat().map(({ key }) => key))];
     return keys.map((key) => {
       const both = of.map((found) => found.find((panel) => panel.key === key));
@@ -81,6 +81,7 @@ function Curves({ comparison }: { comparison: Comparison }) {
 }
 
 function Numbers({ found, labels }: { found: readonly Difference[]; labels: readonly [string, string] }) {
+  const heads = short(labels);
   return (
     <div class="box" tabIndex={0} role="group" aria-label="Differences">
       <table class="run-table differences">
@@ -91,7 +92,7 @@ function Numbers({ found, labels }: { found: readonly Difference[]; labels: read
         <thead>
           <tr>
             <th scope="col" class="text">measure</th><th scope="col" class="text">unit</th>
-            <th scope="col" title={labels[0]}>{short(labels[0])}</th><th scope="col" title={labels[1]}>{short(labels[1])}</th>
+            {heads.map((head, n) => <th key={head} scope="col" title={labels[n]}>{head}</th>)}
             <th scope="col">difference</th><th scope="col">95 % interval</th>
           </tr>
         </thead>
@@ -110,9 +111,10 @@ function Numbers({ found, labels }: { found: readonly Difference[]; labels: read
   );
 }
 
-/** A queue or controller without its parameters: they are in the tooltip. */
-function short(value: string): string {
-  return value.length > 24 ? `${value.split(" ")[0]} …` : value;
+/** Queues or controllers without their parameters, which are in the tooltip, where that tells them apart. */
+function short(values: readonly [string, string]): [string, string] {
+  const [a, b] = values.map((value) => value.split(" ")[0]!) as [string, string];
+  return a === b ? [`${a}, as it was`, `${a}, changed`] : [a, b];
 }
 
 function capital(text: string): string {

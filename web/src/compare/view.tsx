@@ -32,8 +32,9 @@ export function CompareView() {
   };
   return (
     <article class="compare" aria-label="Fork and compare" data-status={shown?.status.value}>
+      <p class="soft no-print">Forks <b>{current.value?.label ?? "the open file"}</b>: the same scenario with one parameter changed, each with the same seeds.</p>
       <form class="compare-form no-print" onSubmit={(event) => (event.preventDefault(), run())}>
-        <ScenarioFields offered={offered} chosen={key} value={draft.value.value} valueLabel="to"
+        <ScenarioFields offered={offered} chosen={key} value={draft.value.value} valueLabel="New value"
           change={(fields) => (draft.value = { ...draft.value, ...fields })} />
         <label>
           Seeds <input type="number" min={1} max={50} value={draft.value.seeds}

@@ -14,10 +14,11 @@ export function csv(series: readonly Series[]): string[] {
   return [`${HEADING}\n`, ...pieces];
 }
 
-/** With a point even where it is whole, as Rust and Python write floating-point numbers. */
+/** As Rust and Python write floating-point numbers: with a point even where it is whole, exponents for the very small and large. */
 function decimal(value: number): string {
-  const text = String(value);
-  return Number.isInteger(value) && !text.includes("e") ? `${text}.0` : text;
+  const size = Math.abs(value);
+  if (size > 0 && size < Infinity && (size < 1e-5 || size >= 1e16)) return value.toExponential().replace("e+", "e");
+  return Number.isInteger(value) ? `${value}.0` : String(value);
 }
 
 /** Quoted where it has to be; names of flows hold nothing of the kind. */

@@ -41,9 +41,9 @@ export function files(run: RunRecord, output: Output): File[] {
       save: async () => put("sh", [(await engine.value.tc(run.toml)).script], "text/x-shellscript"),
     },
     ...output.captures.map(({ name, bytes }) => ({
-      kind: `${name}.pcapng`,
+      kind: name,
       says: `capture, ${size(bytes.length)}`,
-      save: () => save(`${stem}-${name}.pcapng`, [bytes as BlobPart], "application/x-pcapng"),
+      save: () => save(`${stem}-${name}`, [bytes as BlobPart], "application/x-pcapng"),
     })),
   ];
 }

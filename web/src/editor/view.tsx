@@ -38,6 +38,7 @@ export function ScenarioText() {
     <section class="scenario-text" aria-label="Scenario file">
       <h2>The file</h2>
       <div ref={host} class="editor-host" />
+      <pre class="on-paper">{text}</pre>
     </section>
   );
 }

@@ -148,15 +148,17 @@ export class ScenarioError extends Error {
     message: string,
     /** Line in the file, from 1, if it is about one. */
     readonly line?: number,
+    /** As of `-s`, if it is about one. */
+    readonly key?: string,
   ) {
     super(message);
   }
 
-  /** From what an engine says: JSON with message and line, or the line for the user alone. */
+  /** From what an engine says: JSON with message, line and key, or the line for the user alone. */
   static of(said: string): ScenarioError {
     try {
-      const { message, line } = JSON.parse(said) as { message: string; line: number | null };
-      return new ScenarioError(message, line ?? undefined);
+      const { message, line, key } = JSON.parse(said) as { message: string; line: number | null; key: string };
+      return new ScenarioError(message, line ?? undefined, key);
     } catch {
       return new ScenarioError(said);
     }

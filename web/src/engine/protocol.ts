@@ -20,7 +20,7 @@ export type Reply =
   | { kind: "done"; output: Output }
   | { kind: "failed"; message: string };
 
-/** The arrays of these columns, which change hands instead of being copied. */
+/** What is below the arrays of these columns, which changes hands instead of being copied. */
 export function buffers(series: Series[]): ArrayBuffer[] {
-  return series.flatMap(({ t, v }) => [t.buffer as ArrayBuffer, v.buffer as ArrayBuffer]);
+  return [...new Set(series.flatMap(({ t, v }) => [t.buffer as ArrayBuffer, v.buffer as ArrayBuffer]))];
 }

@@ -109,15 +109,23 @@ function finish(ended: sojourn.Run): Output {
   return output;
 }
 
+/** All in one buffer: a thousand series change hands in a millisecond, as many buffers take ten. */
 function columns(of: sojourn.Columns): Series[] {
-  const series = Array.from({ length: of.length }, (_, i) => ({
+  const found = Array.from({ length: of.length }, (_, i) => ({
     name: of.name(i),
     unit: of.unit(i),
     t: of.t(i),
     v: of.v(i),
   }));
   of.free();
-  return series;
+  const together = new Float64Array(found.reduce((sum, { t }) => sum + 2 * t.length, 0));
+  let end = 0;
+  const put = (values: Float64Array): Float64Array => {
+    together.set(values, end);
+    end += values.length;
+    return together.subarray(end - values.length, end);
+  };
+  return found.map(({ name, unit, t, v }) => ({ name, unit, t: put(t), v: put(v) }));
 }
 
 /** Errors of the engine are texts of one line; anything else is a defect, whose first line is shown. */

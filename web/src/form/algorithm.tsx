@@ -17,7 +17,7 @@ export function AlgorithmField({ field, entries }: { field: Field; entries: read
         {entry === undefined && <option value={name}>{name || "default"}</option>}
         {entries.map((one) => <option key={one.name} value={one.name}>{one.name}</option>)}
       </select>
-      <p id={`field-${key}-help`} class="soft">{entry ? `${entry.summary} Source: ${entry.reference}.` : help}</p>
+      <p id={`field-${key}-help`} class="soft">{entry ? `${entry.summary.replace(/\.$/, "")}. Source: ${entry.reference}.` : help}</p>
       {entry && entry.parameters.length > 0 && (
         <details class="more parameters">
           <summary>{entry.parameters.length} parameters of {name}</summary>

@@ -38,8 +38,8 @@ const REGISTRIES: Record<string, Field["registry"]> = { qdisc: "qdiscs", shaper:
 const TABLES = { link: "LinkTable", flow: "FlowTable", ping: "PingTable" } as const;
 /** What names an element is changed in the text. */
 const HIDDEN: readonly string[] = ["name", "format", "exec", "sysctl"];
-/** In the order in which one thinks of them; the others follow. */
-const FIRST = ["rate", "qdisc", "delay", "shaper", "ingress", "cc", "app", "start", "stop", "direction", "bytes", "flows", "duration", "seed"];
+/** In the order in which one thinks of them; the others are behind these, where the file does not set them. */
+const FIRST = ["rate", "qdisc", "delay", "shaper", "ingress", "cc", "app", "start", "stop", "direction", "bytes", "flows", "duration", "seed", "interval"];
 
 /** The sections of an element; the first is its own, the others are of tables within. */
 export function sections(element: Element, text: string, toml: string, root: Schema): Section[] {
@@ -80,7 +80,10 @@ function tables(of: Schema, root: Schema, prefix: string, own: Document, whole: 
     });
   }
   const rank = ({ label }: Field): number => (FIRST.indexOf(label) + FIRST.length + 1) % (FIRST.length + 1);
-  return [{ title, fields: fields.sort((a, b) => rank(a) - rank(b)) }, ...inner];
+  fields.sort((a, b) => rank(a) - rank(b));
+  if (title !== "") return [{ title, fields }, ...inner];
+  const isRare = (field: Field): boolean => rank(field) === FIRST.length && field.own === null;
+  return [{ title, fields: fields.filter((field) => !isRare(field)) }, ...inner, { title: "more", fields: fields.filter(isRare) }];
 }
 
 /** The schema itself, behind references and what may be absent. */

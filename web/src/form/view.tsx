@@ -4,8 +4,8 @@ import { useEffect } from "preact/hooks";
 import { computed, signal } from "@preact/signals";
 
 import type { Tables } from "../engine/engine";
-import { chosen, isChosen, type Element } from "../path/chosen";
-import { edit, resolved, text } from "../scenario/document";
+import { choose, chosen, isChosen, isOpen, type Element } from "../path/chosen";
+import { edit, error, resolved, text } from "../scenario/document";
 import { engine } from "../state";
 import { AlgorithmField } from "./algorithm";
 import { sections, type Field, type Schema, type Section } from "./fields";
@@ -23,10 +23,11 @@ export function FormView() {
     void engine.value.tables().then((found) => (tables.value = found));
   }, [engine.value]);
   return (
-    <section class="form" aria-label="Parameters">
+    <details class="form more" open={isOpen} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+      <summary>Parameters</summary>
       <Elements />
       {shown.value.map((section) => <Fields key={`${title(chosen.value)}/${section.title}`} section={section} />)}
-    </section>
+    </details>
   );
 }
 
@@ -41,13 +42,10 @@ function Elements() {
     ...named("flow", outline?.flows),
     ...named("ping", outline?.pings),
   ];
-  const choose = (event: Event): void => {
-    chosen.value = elements[(event.currentTarget as HTMLSelectElement).selectedIndex] ?? { kind: "run" };
-  };
   return (
     <label class="elements">
-      <b>Parameters of</b>
-      <select onChange={choose}>
+      of
+      <select onChange={(event) => choose(elements[event.currentTarget.selectedIndex] ?? { kind: "run" })}>
         {elements.map((element) => <option key={title(element)} selected={isChosen(element)}>{title(element)}</option>)}
       </select>
     </label>
@@ -82,17 +80,18 @@ function FieldRow({ field }: { field: Field }) {
 }
 
 /** A value of the file; empty is the default, which is shown in its place. */
-export function Input({ id, of, own, usual, choices }: { id: string; of: string; own: string | null; usual: string; choices: readonly string[] }) {
+function Input({ id, of, own, usual, choices }: { id: string; of: string; own: string | null; usual: string; choices: readonly string[] }) {
   const set = (event: Event): void => {
     const { value } = event.currentTarget as HTMLInputElement | HTMLSelectElement;
     if (value.trim() !== (own ?? "")) void edit(of, value.trim() === "" ? null : value.trim());
   };
+  const isWrong = error.value?.key === of;
   return choices.length > 0 ? (
-    <select id={id} aria-describedby={`${id}-help`} value={own ?? ""} onChange={set}>
+    <select id={id} aria-invalid={isWrong} aria-describedby={`${id}-help`} value={own ?? ""} onChange={set}>
       <option value="">{usual ? `${usual} (default)` : "default"}</option>
       {choices.map((choice) => <option key={choice} value={choice}>{choice}</option>)}
     </select>
   ) : (
-    <input id={id} type="text" aria-describedby={`${id}-help`} spellcheck={false} value={own ?? ""} placeholder={usual} onChange={set} />
+    <input id={id} type="text" aria-invalid={isWrong} aria-describedby={`${id}-help`} spellcheck={false} value={own ?? ""} placeholder={usual} onChange={set} />
   );
 }

@@ -48,6 +48,11 @@ export function ask(question: Question): Asked {
   return found;
 }
 
+/** The first sentence of the answer, if it was asked and answered. */
+export function known(id: string): string | undefined {
+  return asked.get(id)?.answer.value?.[0];
+}
+
 /** The side's scenario, resolved. */
 async function scenarioOf({ scenario }: Question, side: Side): Promise<string> {
   return (await engine.value.resolve(scenario, Object.entries(side.set ?? {}))).toml;

@@ -32,8 +32,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** Without its unit, in which a share is of a hundred. */
+/** Without its unit, in which a share is of a hundred; counts, which have none, as they are. */
 export function amount(value: number | null, unit?: string): string {
+  if (value !== null && unit === undefined && Number.isInteger(value)) return String(value);
   return figure(value !== null && unit === "%" ? 100 * value : value);
 }
 

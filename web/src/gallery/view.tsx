@@ -3,7 +3,7 @@
 import { open } from "../scenario/document";
 import { question, tab, view } from "../state";
 import { selected, type RunRecord } from "../runs";
-import { ask, fileOf, type Asked } from "./ask";
+import { ask, fileOf, known, type Asked } from "./ask";
 import { Comparison } from "./comparison";
 import type { Question, Side } from "./entry";
 import "./gallery.css";
@@ -28,7 +28,7 @@ function Questions() {
           <li key={id}>
             <a class="card" href={`#q=${id}`}>
               <b>{title}</b>
-              <span>{about}</span>
+              <span>{known(id) ?? about}</span>
             </a>
           </li>
         ))}
@@ -45,7 +45,7 @@ function Questions() {
 function Answer({ question: of }: { question: Question }) {
   const asked = ask(of);
   return (
-    <article class="answer">
+    <article class="asked">
       <nav class="crumbs" aria-label="Other questions">
         <a href="#">All questions</a>
       </nav>

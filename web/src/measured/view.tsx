@@ -11,7 +11,7 @@ import { TimeAxis } from "../run/time";
 import { TimeBar } from "../run/timebar";
 import type { RunRecord } from "../runs";
 import { engine } from "../state";
-import { curvesBeside, percent, rowsBeside } from "./beside";
+import { type Row, curvesBeside, percent, rowsBeside } from "./beside";
 import { type Measurement, measurementOf } from "./measurement";
 import { type Changed, changes } from "./original";
 
@@ -64,7 +64,7 @@ function Beside({ run, output, found: { measurement, changed } }: { run: RunReco
     <article class="measured" aria-label="Measured">
       <h2>Simulated beside measured</h2>
       <p class="lead answer">
-        {rows.filter(({ what }) => /^(goodput|mean)/.test(what)).map((row) => `${row.what} ${figure(row.simulated)} ${row.unit}, measured ${figure(row.measured)}`).join("; ")}.
+        {said(rows)}.
       </p>
       <p class="soft">Source: {measurement.source}. Dashed: measured, thinned for the picture; numbers are of the full data.</p>
       {changed && changed.length > 0 && <Other changed={changed} />}
@@ -97,6 +97,12 @@ function Beside({ run, output, found: { measurement, changed } }: { run: RunReco
       </div>
     </article>
   );
+}
+
+function said(rows: readonly Row[]): string {
+  const kept = rows.filter(({ what }) => /^(goodput|mean)/.test(what));
+  const text = kept.map(({ what, simulated, unit, measured }) => `${what} ${figure(simulated)} ${unit}, measured ${figure(measured)}`).join("; ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function Other({ changed }: { changed: readonly Changed[] }) {

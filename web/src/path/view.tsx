@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 
 import { COLOURS } from "../run/looks";
 import { resolved } from "../scenario/document";
-import { chosen, isChosen, type Element } from "./chosen";
-import { LANE, layout, type Place, type Trail, type Wire } from "./layout";
+import { choose, isChosen, type Element } from "./chosen";
+import { layout, type Node, type Point, type Trail, type Wire } from "./layout";
 import "./path.css";
 import { algorithm, delay, direction, rate } from "./words";
 
@@ -26,21 +26,20 @@ export function PathView() {
 
 /** What can be chosen, by pointer or by key. */
 function Choice({ of, label, children }: { of: Element; label: string; children: ComponentChildren }) {
-  const choose = (): void => void (chosen.value = of);
   const press = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
-    choose();
+    choose(of);
   };
   return (
-    <g role="button" tabIndex={0} class={`choice ${of.kind}`} aria-pressed={isChosen(of)} aria-label={label} onClick={choose} onKeyDown={press}>
+    <g role="button" tabindex={0} class="choice" aria-pressed={isChosen(of)} aria-label={label} onClick={() => choose(of)} onKeyDown={press}>
       <title>{label}</title>
       {children}
     </g>
   );
 }
 
-function NodeShape({ node: { name, x, y } }: { node: Place }) {
+function NodeShape({ node: { name, x, y } }: { node: Node }) {
   return (
     <g class="node">
       <circle cx={x} cy={y} r={7} />
@@ -49,23 +48,22 @@ function NodeShape({ node: { name, x, y } }: { node: Place }) {
   );
 }
 
-function LinkShape({ wire: { link, from, to } }: { wire: Wire }) {
+function LinkShape({ wire: { link, points, middle: { x, y }, queue } }: { wire: Wire }) {
   const { name, forward, reverse } = link;
-  const [x, y] = [(from.x + to.x) / 2, (from.y + to.y) / 2];
-  const ends = { x1: from.x, y1: from.y, x2: to.x, y2: to.y };
+  const [first, second] = [`${algorithm(forward.qdisc)}, ${rate(forward.rate_bps)}`, `${name}, ${delay(forward.delay_ms)}`];
   return (
-    <Choice of={{ kind: "link", name }} label={`Link ${name}: ${direction(forward)}; back: ${direction(reverse)}`}>
-      <line class="wide" {...ends} />
-      <line class="wire" {...ends} />
-      <QueueShape isFed={forward.rate_bps !== null} x={from.x + 0.3 * (to.x - from.x)} y={from.y + 0.3 * (to.y - from.y)} />
-      <text class="name" x={x} y={y + 22}>{algorithm(forward.qdisc)}, {rate(forward.rate_bps)}</text>
-      <text x={x} y={y + 36}>{name}, {delay(forward.delay_ms)}</text>
+    <Choice of={{ kind: "link", name }} label={`Link ${first} ${second}: ${direction(forward)}; back: ${direction(reverse)}`}>
+      <polyline class="wide" points={written(points)} />
+      <polyline class="wire" points={written(points)} />
+      <QueueShape isFed={forward.rate_bps !== null} at={queue} />
+      <text class="name" x={x} y={y + 22}>{first}</text>{" "}
+      <text x={x} y={y + 36}>{second}</text>
     </Choice>
   );
 }
 
 /** Packets that wait: several where there is a rate to wait for. */
-function QueueShape({ isFed, x, y }: { isFed: boolean; x: number; y: number }) {
+function QueueShape({ isFed, at: { x, y } }: { isFed: boolean; at: Point }) {
   return (
     <g class="queue">
       <rect x={x - 16} y={y - 9} width={32} height={18} rx={2} />
@@ -74,12 +72,9 @@ function QueueShape({ isFed, x, y }: { isFed: boolean; x: number; y: number }) {
   );
 }
 
-function FlowShape({ trail: { flow, lane, places } }: { trail: Trail }) {
-  const [first, tip] = [places[0], places.at(-1)];
-  const before = places.at(-2);
-  if (!first || !tip || !before) return null;
-  const lift = 18 + lane * LANE;
-  const points = places.map(({ x, y }) => `${x},${y - lift}`).join(" ");
+function FlowShape({ trail: { flow, points } }: { trail: Trail }) {
+  const [first, before, tip] = [points[0], points.at(-2), points.at(-1)];
+  if (!first || !before || !tip) return null;
   const toLeft = tip.x < before.x;
   const isPing = flow.app === "ping";
   const what = flow.cc || flow.app;
@@ -87,13 +82,17 @@ function FlowShape({ trail: { flow, lane, places } }: { trail: Trail }) {
   return (
     <Choice of={{ kind: isPing ? "ping" : "flow", name: flow.name }} label={`${isPing ? "Ping" : "Flow"} ${name}`}>
       <g class={`trail ${colour(what)}`}>
-        <polyline class="wide" points={points} />
-        <polyline class="line" points={points} />
-        <path d={`M${tip.x},${tip.y - lift} l${toLeft ? 8 : -8},-4 v8 z`} />
-        <text x={first.x + (toLeft ? -8 : 8)} y={first.y - lift - 3} class={toLeft ? "end" : ""}>{name}</text>
+        <polyline class="wide" points={written(points)} />
+        <polyline class="line" points={written(points)} />
+        <path d={`M${tip.x},${tip.y} l${toLeft ? 8 : -8},-4 v8 z`} />
+        <text x={first.x + (toLeft ? -8 : 8)} y={first.y - 3} class={toLeft ? "end" : ""}>{name}</text>
       </g>
     </Choice>
   );
+}
+
+function written(points: readonly Point[]): string {
+  return points.map(({ x, y }) => `${x},${y}`).join(" ");
 }
 
 /** The controller's colour, as in the charts. */

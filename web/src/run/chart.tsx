@@ -43,8 +43,9 @@ export function Chart({ axis, title, unit, lines, fromZero = true, height = 190 
   }, [visible, range, axis, fromZero]);
 
   useEffect(() => {
-    const observer = new ResizeObserver(() => plot.current?.resize(host.current!.clientWidth, height));
-    observer.observe(host.current!);
+    const at = host.current!;
+    const observer = new ResizeObserver(() => at.clientWidth > 0 && plot.current?.resize(at.clientWidth, height));
+    observer.observe(at);
     return () => {
       observer.disconnect();
       plot.current?.destroy();

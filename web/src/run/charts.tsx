@@ -19,12 +19,15 @@ export type RunChartsProps = {
   /** Drawn over the lines of a panel. */
   readonly over?: (panel: Panel) => readonly Line[];
   readonly height?: number;
+  /** Of the caller, if other charts show the same flows. */
+  readonly palette?: Palette;
 };
 
-export function RunCharts({ run, axis, only, more = [], over, height }: RunChartsProps) {
+export function RunCharts({ run, axis, only, more = [], over, height, palette }: RunChartsProps) {
   const own = useMemo(() => new TimeAxis(), [run]);
   const time = axis ?? own;
-  const palette = useMemo(() => new Palette(), [run]);
+  const ownPalette = useMemo(() => new Palette(), [run]);
+  const colours = palette ?? ownPalette;
   const version = useDrawn(run);
   const durationS = run.durationS.value;
   useEffect(() => {
@@ -39,7 +42,7 @@ export function RunCharts({ run, axis, only, more = [], over, height }: RunChart
     <div class="charts">
       {shown.map((panel) => (
         <Chart key={panel.key} axis={time} title={panel.title} unit={panel.unit} fromZero={panel.fromZero}
-          lines={[...palette.lines(panel.curves, panel.ofQueues), ...(over?.(panel) ?? [])]}
+          lines={[...colours.lines(panel.curves, panel.ofQueues), ...(over?.(panel) ?? [])]}
           {...(height === undefined ? {} : { height })} />
       ))}
     </div>

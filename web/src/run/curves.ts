@@ -80,6 +80,23 @@ export function grouped(curves: readonly Curve[], most = MOST): Curve[] {
   return drawn;
 }
 
+/** At most `most` curves for each kind: of groups the sums. */
+export function summed(curves: readonly Curve[], most = MOST): Curve[] {
+  return [...new Set(curves.map(({ kind }) => kind))].flatMap((kind) => {
+    const members = new Map(curves.filter((one) => one.kind === kind).map((one) => [one.name, one]));
+    return [...gathered([...members.keys()], most)].map(([title, names]) => total(title, names.map((name) => members.get(name)!)));
+  });
+}
+
+/** The sum of curves at the times of the longest of them; before its first sample and after its last a curve adds nothing. */
+function total(title: string, curves: readonly Curve[]): Curve {
+  if (curves.length === 1) return curves[0]!;
+  const { t, kind } = curves.reduce((a, b) => (b.t.length > a.t.length ? b : a));
+  const v = new Float64Array(t.length);
+  for (const one of curves) interpolated(one, t).forEach((value, n) => (v[n]! += Number.isNaN(value) ? 0 : value));
+  return { name: title, kind, t, v };
+}
+
 /** At most `most` curves, those with the largest means, in their order: queues have no common distribution. */
 export function busiest(curves: readonly Curve[], most = MOST): Curve[] {
   const mean = ({ v }: Curve): number => v.reduce((sum, value) => sum + value, 0) / v.length;

@@ -10,8 +10,10 @@ import { type Theme, present } from "./theme";
 
 export type Frame = { readonly fromZero: boolean; readonly height: number };
 
+/** At the browser's usual text size; all grow with it. */
 const AXIS_WIDTH = 52;
 const TIME_HEIGHT = 34;
+const TEXT = 12;
 /** Of a band, in the colour of its median. */
 const BAND_OPACITY = 0.2;
 
@@ -27,7 +29,7 @@ export class Plot {
   constructor(host: HTMLElement, width: number, axis: TimeAxis, lines: readonly Line[], frame: Frame) {
     this.#axis = axis;
     this.#columns = columns(lines);
-    this.#plot = new uPlot({ width, height: frame.height, ...this.#options(frame) }, this.#data(width), host);
+    this.#plot = new uPlot({ width, height: scale() * frame.height, ...this.#options(frame) }, this.#data(width), host);
   }
 
   /** Whether these lines are drawn as those that are there, so that only their data change. */
@@ -49,7 +51,7 @@ export class Plot {
   }
 
   resize(width: number, height: number): void {
-    this.#plot.setSize({ width, height });
+    this.#plot.setSize({ width, height: scale() * height });
     this.#plot.setData(this.#data(width));
     this.point();
   }
@@ -73,7 +75,7 @@ export class Plot {
 
   #data(width: number): uPlot.AlignedData {
     const range = this.#axis.shown.peek();
-    const pixels = Math.max(40, Math.round(width - AXIS_WIDTH));
+    const pixels = Math.max(40, Math.round(width - scale() * AXIS_WIDTH));
     const rows = this.#columns.map(({ line, role }) => {
       const v = role === "line" ? line.v : line.band![role];
       return decimate({ t: line.t, v }, range, pixels);
@@ -85,15 +87,15 @@ export class Plot {
     const axis = this.#axis;
     return {
       legend: { show: false },
-      padding: [8, 12, 0, 0],
+      padding: [8, scale() * 18, 0, 0],
       cursor: { points: { show: false }, y: false, drag: { x: true, y: false, setScale: false, dist: 4 }, bind: this.#bind() },
       scales: {
         x: { time: false, range: () => [...axis.shown.peek()] as [number, number] },
         y: { range: (_, low, high) => yRange(low, high, fromZero) },
       },
       axes: [
-        { ...this.#look(), size: TIME_HEIGHT, values: (_, at) => at.map((value) => `${Number(value.toPrecision(8))} s`), space: 70 },
-        { ...this.#look(), size: AXIS_WIDTH, values: (_, at) => at.map(tick), space: 32 },
+        { ...this.#look(), size: scale() * TIME_HEIGHT, values: (_, at) => at.map((value) => `${Number(value.toPrecision(8))} s`), space: scale() * 70 },
+        { ...this.#look(), size: scale() * AXIS_WIDTH, values: (_, at) => at.map(tick), space: scale() * 32 },
       ],
       series: [{}, ...this.#columns.map((column) => this.#series(column))],
       bands: this.#columns.flatMap(({ line, role }, n): uPlot.Band[] =>
@@ -134,7 +136,7 @@ export class Plot {
   #look(): Partial<uPlot.Axis> {
     return {
       stroke: () => this.#theme.soft,
-      font: `12px ${this.#theme.font}`,
+      font: `${scale() * TEXT}px ${this.#theme.font}`,
       grid: { stroke: () => this.#theme.grid, width: 1 },
       ticks: { stroke: () => this.#theme.grid, width: 1, size: 5 },
       gap: 4,
@@ -152,6 +154,11 @@ export class Plot {
       ...(role === "line" && look.dash.length ? { dash: [...look.dash] } : {}),
     };
   }
+}
+
+/** Of the page's text: screens of 4 K and readers with weak eyes have larger. */
+function scale(): number {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
 }
 
 function same(a: Look, b: Look): boolean {

@@ -4,9 +4,9 @@ import { useMemo } from "preact/hooks";
 
 import type { RunRecord } from "../runs";
 import { Chart } from "./chart";
-import { grouped } from "./curves";
+import { summed } from "./curves";
 import { figure } from "./figure";
-import { type Line, Palette } from "./looks";
+import type { Line, Palette } from "./looks";
 import { deepest, lanes, marked, occupants } from "./occupancy";
 import { binS } from "./panels";
 import { valueAt } from "./recording";
@@ -16,19 +16,16 @@ import type { TimeAxis } from "./time";
 const MOST_CELLS = 60;
 const CELL = 10;
 
-type QueueProps = { run: RunRecord; axis: TimeAxis; version: number; port: string };
+type QueueProps = { run: RunRecord; axis: TimeAxis; version: number; port: string; palette: Palette };
 
-export function Queue({ run, axis, version, port }: QueueProps) {
-  const palette = useMemo(() => new Palette(), [run]);
+export function Queue({ run, axis, version, port, palette }: QueueProps) {
   const { recording } = run;
   const conditions = run.output.value?.summary.conditions;
   const [inside, signalled] = useMemo(() => {
-    // Colours are given in the order of the flows, as in the other charts.
-    palette.lines(recording.flows().map((name) => ({ name, kind: "", t: new Float64Array(0), v: new Float64Array(0) })), false);
-    const estimated = conditions ? grouped(occupants(recording, conditions)) : [];
-    const marks = grouped(marked(recording, binS(run.durationS.peek())));
+    const estimated = conditions ? summed(occupants(recording, conditions)) : [];
+    const marks = summed(marked(recording, binS(run.durationS.peek())));
     return [palette.lines(estimated, false), palette.lines(marks, false)];
-  }, [recording, version, conditions]);
+  }, [recording, version, conditions, palette]);
   return (
     <section class="queue" aria-label={`Queue ${port}`}>
       <h3>The queue {port} over time</h3>
@@ -61,9 +58,9 @@ function Instant({ run, axis, port, inside, signalled }: InstantProps) {
       {parts.map(({ name, packets, delayMs }) => (
         <figure key={name} class="queue-lane">
           <figcaption>
-            {name ? `${name} queue` : port}: <b>{figure(packets)}</b> packets, waited <b>{figure(delayMs)}</b> ms
+            {name ? `${name} queue` : port}: <b>{Math.round(packets)}</b> packets, delay <b>{figure(delayMs)}</b> ms
           </figcaption>
-          <svg viewBox={`0 0 ${MOST_CELLS * CELL} ${CELL}`} role="img" aria-label={`${packets} of at most ${most} packets`}>
+          <svg viewBox={`0 0 ${MOST_CELLS * CELL} ${CELL}`} preserveAspectRatio="none" role="img" aria-label={`${packets} of at most ${most} packets`}>
             {Array.from({ length: cells }, (_, n) => (
               <rect key={n} x={n * CELL} width={CELL - 1} height={CELL - 1} class={n * perCell < packets ? `full ${name}` : "free"} />
             ))}
@@ -72,7 +69,7 @@ function Instant({ run, axis, port, inside, signalled }: InstantProps) {
       ))}
       <p class="soft">
         At {at.toFixed(2)} s; {perCell > 1 ? `a square is ${perCell} packets, ` : "a square is a packet, "}
-        as many as there ever were ({figure(most)}).
+        as many as there ever were ({most}).
         {inside.length > 0 && ` In it, estimated: ${say(inside)}.`}
         {signalled.length > 0 && ` Marks per second: ${say(signalled)}.`}
       </p>

@@ -2,10 +2,11 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-import type { RunRecord } from "../runs";
+import { type RunRecord, runs, selected } from "../runs";
 import { RunCharts, useDrawn } from "./charts";
 import { Facts } from "./facts";
 import { bottleneck, queueRows } from "./glance";
+import { Palette } from "./looks";
 import { patterns } from "./panels";
 import { Progress } from "./progress";
 import { Queue } from "./queue";
@@ -17,6 +18,7 @@ import "./run.css";
 
 export function RunView({ run }: { run: RunRecord }) {
   const axis = useMemo(() => new TimeAxis(), [run]);
+  const palette = useMemo(() => new Palette(), [run]);
   const [more, setMore] = useState<readonly string[]>([]);
   const version = useDrawn(run);
   const output = run.output.value;
@@ -24,14 +26,32 @@ export function RunView({ run }: { run: RunRecord }) {
   const port = (output && bottleneck(queueRows(output))?.name) ?? run.recording.ports()[0];
   return (
     <article class="run" aria-label={run.label} data-status={run.status.value}>
+      <Choice run={run} />
       <Progress run={run} />
       {output && <Facts output={output} />}
       <TimeBar axis={axis} nowS={run.nowS.value} />
-      <RunCharts run={run} axis={axis} more={more} />
+      <RunCharts run={run} axis={axis} more={more} palette={palette} />
       {version > 0 && <MoreSeries run={run} chosen={more} choose={setMore} />}
-      {version > 0 && port && <Queue run={run} axis={axis} version={version} port={port} />}
+      {version > 0 && port && <Queue run={run} axis={axis} version={version} port={port} palette={palette} />}
       {output && <RunTables output={output} />}
     </article>
+  );
+}
+
+/** The runs of this page, of which one is looked at. */
+function Choice({ run }: { run: RunRecord }) {
+  if (runs.value.length < 2) return null;
+  return (
+    <p class="run-choice no-print">
+      <label>
+        Run{" "}
+        <select value={run.id} onChange={(event) => (selected.value = event.currentTarget.value)}>
+          {runs.value.map(({ id, label, status }, n) => (
+            <option key={id} value={id}>{n + 1}. {label}{status.value === "done" ? "" : `, ${status.value}`}</option>
+          ))}
+        </select>
+      </label>
+    </p>
   );
 }
 

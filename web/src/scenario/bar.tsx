@@ -2,24 +2,25 @@
 
 import { useSignal } from "@preact/signals";
 
-import { link } from "../route";
-import { announcement, engine, notice, tab } from "../state";
+import { announcement, notice, tab } from "../state";
 import { commandLine, fileName, nameIn, runOpen } from "./carry";
 import { error, origin, resolved, text } from "./document";
-import { encode } from "./share";
+import { link, linkTo } from "./link";
 
 export function ScenarioBar() {
   const shared = useSignal("");
   const run = async (): Promise<void> => {
-    if ((await runOpen()) === null) return;
-    if (tab.value === "download") tab.value = "result";
-    await remember();
+    if ((await runOpen()) !== null && tab.value === "download") tab.value = "result";
   };
   const share = async (): Promise<void> => {
-    const url = await remember();
-    if (!url) return;
-    shared.value = url;
-    const isCopied = await navigator.clipboard.writeText(url).then(() => true, () => false);
+    try {
+      link.value = await linkTo(text.value, origin.value, tab.value);
+      shared.value = new URL(`#s=${link.value}`, location.href).href;
+    } catch (refused) {
+      notice.value = (refused as Error).message;
+      return;
+    }
+    const isCopied = await navigator.clipboard.writeText(shared.value).then(() => true, () => false);
     announcement.value = isCopied ? "Link copied" : "The link is in the field";
   };
   const toml = resolved.value?.toml ?? "";
@@ -35,19 +36,6 @@ export function ScenarioBar() {
       {resolved.value?.warnings.map((warning) => <p key={warning} class="warning">{warning}</p>)}
     </>
   );
-}
-
-/** Puts what is open into the address; the whole of it, or nothing if it is too long, which is then said. */
-async function remember(): Promise<string> {
-  try {
-    const version = await engine.value.version();
-    link.value = await encode({ text: text.value, name: origin.value, version, tab: tab.value });
-    return new URL(`#s=${link.value}`, location.href).href;
-  } catch (refused) {
-    link.value = "";
-    notice.value = (refused as Error).message;
-    return "";
-  }
 }
 
 function Link({ url, toml }: { url: string; toml: string }) {

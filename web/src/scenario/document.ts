@@ -1,6 +1,6 @@
 /** The open scenario: its text, and what the engine says of it. */
 
-import { computed, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 
 import { ScenarioError, type Resolved } from "../engine/engine";
 import { engine } from "../state";
@@ -9,6 +9,8 @@ import { engine } from "../state";
 export const text = signal("");
 /** Title of what was opened: a suite's id, a gallery's scenario. */
 export const origin = signal("");
+/** Grows with every scenario that is opened: what was chosen in the one before is over. */
+export const opened = signal(0);
 /** What the engine made of the last text that was valid. */
 export const resolved = signal<Resolved | null>(null);
 /** What is wrong with the present text. */
@@ -17,9 +19,12 @@ export const error = signal<ScenarioError | null>(null);
 export const isValid = computed(() => error.value === null && resolved.value !== null);
 
 export function open(content: string, from: string): void {
-  origin.value = from;
-  resolved.value = null;
-  text.value = content;
+  batch(() => {
+    origin.value = from;
+    resolved.value = null;
+    text.value = content;
+    opened.value += 1;
+  });
 }
 
 /** Sets a parameter by its name as of `-s`, or removes it; an error is shown like the file's own. */

@@ -40,7 +40,7 @@ function SuiteBox({ suite, isOpen }: { suite: Suite; isOpen: boolean }) {
   return (
     <section class="part">
       <details open={isOpen}>
-        <summary><h2>{suite.name} <span class="soft">{count(suite)}: {suite.heading}</span></h2></summary>
+        <summary><h2>{suite.name} <span class="soft">{suite.heading} ({count(suite)})</span></h2></summary>
         {suite.sections.map((section, n) => <SectionBox key={n} suite={suite.name} section={section} />)}
       </details>
     </section>

@@ -51,6 +51,17 @@ function listed(text: string): string[] {
   return parts.map((part) => part.trim()).filter(Boolean);
 }
 
+/** The axes of a scenario's own sweep, whose points these are, and its seeds; null if they are no grid of one or two axes. */
+export function axesOf(found: readonly { values: readonly (readonly [string, string])[] }[]): { axes: Axis[]; seeds: number } | null {
+  const named = new Map<string, Set<string>>();
+  for (const { values } of found) for (const [key, value] of values) named.set(key, (named.get(key) ?? new Set()).add(value));
+  const seeds = named.get("seed")?.size ?? 1;
+  named.delete("seed");
+  const axes = Array.from(named, ([key, values]): Axis => ({ key, values: [...values] }));
+  const isGrid = points(axes).length * seeds === found.length;
+  return isGrid && (axes.length === 1 || axes.length === 2) ? { axes, seeds } : null;
+}
+
 /** Places on a number line if all values are numbers of one unit, else equal steps. */
 export function places(axis: Axis): { at: number[]; unit: string } | null {
   const found = axis.values.map((value) => NUMBER.exec(value));

@@ -7,8 +7,8 @@ import { places } from "./axis";
 import { type Cell, type Sweep, value } from "./sweep";
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [720, 300, 64, 24, 14, 46];
-/** Values that span more than this are drawn by their logarithms. */
-const WIDE = 20;
+/** Values that span as much as this are drawn by their logarithms. */
+const WIDE = 8;
 
 type CurveProps = { sweep: Sweep; measure: Measure; open: (cell: Cell) => void };
 
@@ -58,6 +58,6 @@ function horizontal(count: number, at: readonly number[] | null): (place: number
   if (!at) return equal;
   const [least, most] = [Math.min(...at), Math.max(...at)];
   if (most === least) return equal;
-  const scale = least > 0 && most / least > WIDE ? Math.log : (number: number) => number;
+  const scale = least > 0 && most / least >= WIDE ? Math.log : (number: number) => number;
   return (place) => left + ((scale(at[place]!) - scale(least)) / (scale(most) - scale(least))) * width;
 }

@@ -1,5 +1,7 @@
 /** The points of a sweep as a table: rows and columns are values, shades the measure, a click opens the run. */
 
+import { useId } from "preact/hooks";
+
 import type { Measure } from "../compare/measures";
 import { figure } from "../run/figure";
 import { type Cell, type Sweep, value } from "./sweep";
@@ -7,6 +9,7 @@ import { type Cell, type Sweep, value } from "./sweep";
 type HeatProps = { sweep: Sweep; measure: Measure; open: (cell: Cell) => void };
 
 export function HeatMap({ sweep, measure, open }: HeatProps) {
+  const caption = useId();
   const [rows, columns] = sweep.axes;
   const cells = sweep.cells.value;
   const means = cells.map((cell) => value(cell, measure));
@@ -15,16 +18,16 @@ export function HeatMap({ sweep, measure, open }: HeatProps) {
   const across = columns?.values ?? [""];
   return (
     <div class="box" tabIndex={0} role="group" aria-label={`Table of ${measure.label}`}>
-      <table class="heat">
-        <caption>
-          {measure.label}{measure.unit && `, ${measure.unit}`}{sweep.seeds > 1 ? `: means over ${sweep.seeds} seeds ± half of the 95 % interval` : ""}.
-          A click opens the run.
-        </caption>
+      <p class="heat-caption soft" id={caption}>
+        <b>{measure.label}</b>{measure.unit && `, ${measure.unit}`}{sweep.seeds > 1 ? `: means over ${sweep.seeds} seeds ± half of the 95 % interval` : ""}.
+        A click opens the run.
+      </p>
+      <table class="heat" aria-labelledby={caption}>
         <thead>
           {columns && <tr><td /><th scope="colgroup" colSpan={across.length}>{columns.key}</th></tr>}
           <tr>
             <th scope="col" class="text">{rows!.key}</th>
-            {across.map((column) => <th key={column} scope="col">{column || measure.unit || measure.label}</th>)}
+            {across.map((column) => <th key={column} scope="col">{column || measure.label}</th>)}
           </tr>
         </thead>
         <tbody>

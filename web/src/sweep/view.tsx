@@ -1,15 +1,15 @@
 /** A sweep over one or two parameters, as a curve or a heat map whose points open their run. */
 
 import { signal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 
 import { ScenarioFields } from "../compare/fields";
 import { type Measure, measures } from "../compare/measures";
 import { parameters } from "../scenario/parameters";
-import { resolved } from "../scenario/document";
+import { resolved, text } from "../scenario/document";
 import { current, launch } from "../runs";
 import { announcement, engine, tab } from "../state";
-import { type Axis, values } from "./axis";
+import { type Axis, axesOf, values } from "./axis";
 import { CurveOf } from "./curve";
 import { HeatMap } from "./heat";
 import { type Cell, Sweep } from "./sweep";
@@ -22,10 +22,14 @@ const sweep = signal<Sweep | null>(null);
 const draft = signal<Draft>({ axes: [{ key: "", values: "" }], seeds: 1 });
 const refused = signal("");
 const chosen = signal("queue.mean");
+/** The file's sweep that the form was filled with. */
+let taken = "";
 
 export function SweepView() {
   const base = current.value?.toml ?? resolved.value?.toml;
+  const name = current.value?.label ?? "the open file";
   const offered = useMemo(() => (base ? parameters(base) : []), [base]);
+  useOwnSweep();
   if (!base) return <p class="hint">Open or write a scenario first: a sweep runs it with each of the values.</p>;
   const { axes, seeds } = draft.value;
   const shown = sweep.value;
@@ -50,9 +54,10 @@ export function SweepView() {
   return (
     <article class="sweep" aria-label="Sweep" data-status={shown?.status.value}>
       <form class="no-print" onSubmit={(event) => (event.preventDefault(), run())}>
+        <p class="soft">Sweeps <b>{name}</b>: one run for each value, or for each pair of values of two parameters.</p>
         {axes.map(({ values }, n) => (
           <div key={n} class="compare-form">
-            <ScenarioFields offered={offered} chosen={keyOf(n)} value={values} valueLabel="values"
+            <ScenarioFields offered={offered} chosen={keyOf(n)} value={values} valueLabel="Values"
               placeholder="10ms, 20ms or 10ms .. 50ms x 5" change={(fields) => change(n, fields)} />
             {n === 1 && <button type="button" class="button" onClick={() => (draft.value = { ...draft.value, axes: axes.slice(0, 1) })}>Remove</button>}
           </div>
@@ -75,6 +80,24 @@ export function SweepView() {
       {shown && <Swept sweep={shown} />}
     </article>
   );
+}
+
+/** Fills the form with the sweep that the open file has, each time another file has one. */
+function useOwnSweep(): void {
+  const content = text.value;
+  useEffect(() => {
+    let isWanted = true;
+    const take = async (): Promise<void> => {
+      const own = axesOf(await engine.value.expand(content));
+      const key = JSON.stringify(own);
+      if (!isWanted || !own || key === taken) return;
+      taken = key;
+      draft.value = { axes: own.axes.map(({ key, values }) => ({ key, values: values.join(", ") })), seeds: own.seeds };
+    };
+    // What is wrong in the file is said beside it.
+    if (/^\s*\[\[?sweep\b/m.test(content)) void take().catch(() => undefined);
+    return () => void (isWanted = false);
+  }, [content]);
 }
 
 function Swept({ sweep: shown }: { sweep: Sweep }) {
