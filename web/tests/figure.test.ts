@@ -50,7 +50,7 @@ test("CUBIC's curve is back at W_max after K, less the round trip that it looks 
 
 test("marks become a share of what the link can carry", () => {
   const { v } = lineOf({ series: "m", label: "", colour: "prague", as: "share", bin: 1 }, samples([0, 1, 2], [0, 41, 41]), 50);
-  assert.deepEqual([...v].map((share) => Number(share.toFixed(5))), [Number((41 / perSecond(50)).toFixed(5)), 0]);
+  assert.deepEqual(Array.from(v, (share) => Number(share.toFixed(5))), [Number((41 / perSecond(50)).toFixed(5)), 0]);
 });
 
 test("a logarithm has gaps where there is nothing, and another curve's times are none", () => {
