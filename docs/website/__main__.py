@@ -10,6 +10,7 @@ from pathlib import Path
 from website import check, stage
 
 ROOT = Path(__file__).resolve().parents[2]
+LAB = ROOT / "web/dist"
 HERE = Path(__file__).resolve().parent
 
 
@@ -18,7 +19,8 @@ def main() -> int:
     out = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/site").resolve()
     work = out.with_name(out.name + "-work")
     try:
-        stage.stage(ROOT, work, (HERE / "zensical.toml").read_text(encoding="utf-8"))
+        config = (HERE / "zensical.toml").read_text(encoding="utf-8")
+        stage.stage(ROOT, work, config, with_lab=(LAB / "index.html").is_file())
     except stage.StageError as error:
         print(f"site: {error}", file=sys.stderr)
         return 2
@@ -32,6 +34,7 @@ def main() -> int:
         return 2
     site = work / "site"
     _figures(site / "figure")
+    _lab(site / "lab")
     found = list(check.problems(site))
     for line in found:
         print(f"site: {line}", file=sys.stderr)
@@ -62,6 +65,14 @@ def _figures(out: Path) -> None:
     out.mkdir(parents=True)
     (out / "figure.js").write_text("// Live figures were not built.\n", encoding="utf-8")
     (out / "figure.css").write_text("/* Live figures were not built. */\n", encoding="utf-8")
+
+
+def _lab(out: Path) -> None:
+    """The lab beside the documents, where `make web` has built it."""
+    if (LAB / "index.html").is_file():
+        shutil.copytree(LAB, out)
+    else:
+        print("skipped: the lab at lab/ (make web)")
 
 
 if __name__ == "__main__":

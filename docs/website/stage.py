@@ -19,8 +19,8 @@ class StageError(ValueError):
     """One line that says which page or figure is wrong."""
 
 
-def stage(root: Path, target: Path, config: str) -> None:
-    """Writes `target/docs` and `target/zensical.toml`.
+def stage(root: Path, target: Path, config: str, *, with_lab: bool = False) -> None:
+    """Writes `target/docs` and `target/zensical.toml`, whose navigation leads to the lab if there is one.
 
     Raises `StageError` for a page that docs/README.md does not list, and for the data of a figure that are none.
     """
@@ -46,6 +46,8 @@ def stage(root: Path, target: Path, config: str) -> None:
     nav = navigation.entries((root / "docs/README.md").read_text(encoding="utf-8"), more)
     if stray := sorted({str(page) for page in pages} - set(navigation.paths(nav))):
         raise StageError(f"docs/README.md: expected a link to {', '.join(stray)}")
+    if with_lab:
+        nav = [*nav, {"Lab": "lab/"}]
     (target / "zensical.toml").write_text(config.replace('"@NAV@"', navigation.toml(nav)), encoding="utf-8")
 
 
