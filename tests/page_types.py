@@ -22,7 +22,8 @@ def _type(name: str, shape: dict[str, Any]) -> str:
 def _of(value: dict[str, Any]) -> str:
     match value:
         case {"$ref": str(reference)}:
-            return reference.rpartition("/")[2]
+            name: str = reference.rpartition("/")[2]
+            return name
         case {"enum": [*choices]}:
             return " | ".join(map(json.dumps, choices))
         case {"anyOf": [*choices]}:
@@ -34,7 +35,7 @@ def _of(value: dict[str, Any]) -> str:
         case {"type": "object", "additionalProperties": values}:
             return f"Record<string, {_of(values)}>"
         case {"type": "string" | "boolean" | "null" as plain}:
-            return plain
+            return str(plain)
         case {"type": "number" | "integer"}:
             return "number"
     raise ValueError(f"no TypeScript for {value}")

@@ -206,6 +206,25 @@ def test_it_is_dark_where_the_reader_or_the_system_wants_it(page: Page) -> None:
     assert lightness(page) > 0.9
 
 
+def test_paper_is_light_whatever_the_screen_is(page: Page) -> None:
+    ink = """(box => {
+        const c = box.querySelector("canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+        let sum = 0, count = 0;
+        for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 250) { sum += d[i] + d[i + 1] + d[i + 2]; count++; }
+        return sum / count;
+    })(document.querySelector(".plot"))"""
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    page.evaluate(f"{PLOT}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    page.call("Emulation.setEmulatedMedia", media="screen", features=dark)
+    page.until(f"{CANVASES} > 0")
+    on_screen = page.evaluate(ink)
+    page.call("Emulation.setEmulatedMedia", media="print", features=dark)
+    assert lightness(page) > 0.9
+    # The shaded window is most of what is drawn.
+    page.until(f"{ink} > {on_screen} + 100")
+    page.call("Emulation.setEmulatedMedia", media="", features=[])
+
+
 def test_the_curves_of_a_figure_can_be_saved(page: Page) -> None:
     page.evaluate("""URL.createObjectURL = blob => { blob.text().then(text => { window.saved = text; }); return "#"; };
         HTMLAnchorElement.prototype.click = function () { window.savedAs = this.download; }""")

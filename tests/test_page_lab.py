@@ -22,11 +22,13 @@ pytestmark = [
 ]
 
 #: Every element of the sections with its classes and its text, but for what uPlot draws.
-OUTLINE = """[...document.querySelectorAll(".part")].flatMap(part => [part, ...part.querySelectorAll("*")])
-  .filter(e => !e.closest(".plot > *"))
-  .map(e => [e.tagName, e.getAttribute("class") || "", e.children.length ? "" : e.textContent.replace(/\\s+/g, " ").trim()].join(" "))"""
-
-DRAWN = "(document.querySelector('.plot').scrollIntoView({behavior: 'instant'}), document.querySelector('.plot canvas') !== null)"
+OUTLINE = """(() => {
+  const text = e => (e.children.length ? "" : e.textContent.replace(/\\s+/g, " ").trim());
+  return [...document.querySelectorAll(".part")].flatMap(part => [part, ...part.querySelectorAll("*")])
+    .filter(e => !e.closest(".plot > *")).map(e => [e.tagName, e.getAttribute("class") || "", text(e)].join(" "));
+})()"""
+DRAWN = """(document.querySelector(".plot").scrollIntoView({behavior: "instant"}),
+    document.querySelector(".plot canvas") !== null)"""
 
 
 def sample() -> model.Page:
@@ -69,11 +71,13 @@ def sample() -> model.Page:
     plots = [model.Plot("rate", "Rate, Mbit/s", "Mbit/s", series, (0.0, 4.0)), model.Plot("rtt", "RTT, ms", "ms")]
     one = model.Figure("a/b", 10.0, plots, (2.0, 8.0), compared=True, data="s.parquet")
     other = model.Figure("c/d", 10.0, plots, caption="its own")
+    scatters = [model.Scatter("Share", (0, 100), [0, 50.5, 100], dots)]
+    scatters.append(model.Scatter("RTT", (1, 100), [1, 10], [], True))
+    rows = [model.Row([[one], []], "x")]
     sections = [
-        model.Section("glance", "At a glance", "Why?", ["First.", "Second."], {"pass": 3}, tables,
-                      [model.Scatter("Share", (0, 100), [0, 50.5, 100], dots), model.Scatter("RTT", (1, 100), [1, 10], [], True)]),
+        model.Section("glance", "At a glance", "Why?", ["First.", "Second."], {"pass": 3}, tables, scatters),
         model.Section("charts", "Charts", text=["Lead."], charts=charts, figures=[model.Row([[other]])]),
-        model.Section("sides", "Sides", sides=["L4S", "SCE"], figures=[model.Row([[one], []], "x")], terms={"a": "b"}, notes=["n"]),
+        model.Section("sides", "Sides", sides=["L4S", "SCE"], figures=rows, terms={"a": "b"}, notes=["n"]),
     ]  # fmt: skip
     return model.Page("Title", "Lead", ("ours", "measured"), sections, "Intro", ["x: cannot be read"])
 
@@ -81,8 +85,10 @@ def sample() -> model.Page:
 def test_the_lab_prints_what_the_report_prints(tmp_path: Path) -> None:
     printed = report.write(sample(), tmp_path / "report.html")
     entry = tmp_path / "entry.tsx"
-    entry.write_text(f"""import {{ h, render }} from "preact"; import {{ PageView }} from "{WEB}/src/page/view";
-        render(h(PageView, {{ page: {report.to_json(sample())} }}), document.body); document.body.dataset.done = "yes";""")
+    entry.write_text(f"""import {{ h, render }} from "preact";
+        import {{ PageView }} from "{WEB}/src/page/view";
+        render(h(PageView, {{ page: {report.to_json(sample())} }}), document.body);
+        document.body.dataset.done = "yes";""")
     flags = ["--bundle", "--jsx=automatic", "--jsx-import-source=preact", f"--outfile={tmp_path / 'lab.js'}"]
     subprocess.run(
         [ESBUILD, entry, *flags], check=True, capture_output=True, env={"NODE_PATH": str(WEB / "node_modules")}

@@ -87,14 +87,14 @@ export function setTheme(theme) {
   dispatchEvent(new Event("themechange"));
 }
 
-/** Whether the page is dark now. */
-export const isDark = () =>
+/** Whether the page is dark now; paper never is. */
+export const isDark = () => !matchMedia("print").matches &&
   ({ auto: matchMedia("(prefers-color-scheme: dark)").matches, light: false, dark: true })[chosenTheme()];
 
 /** Calls back whenever the colours of the page change. @param {() => void} changed @param {AbortSignal} signal ends it */
 export function onTheme(changed, signal) {
   addEventListener("themechange", changed, { signal });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed, { signal });
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", changed, { signal });
 }
 
 /** A button that goes from the system's theme to light to dark. @param {HTMLElement} button */
