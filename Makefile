@@ -13,7 +13,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 
-.PHONY: help build demo test lint fuzz check soak bench bench-check bench-peers pgo report docs clean
+.PHONY: help build demo test lint fuzz check soak bench bench-check bench-peers pgo report docs site dist clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -75,8 +75,16 @@ report: build ## report.html of the latest results
 docs: build ## draw the validation figures of docs/ anew
 	PYTHONPATH=docs $(BIN)/python -m plots
 
+site: build ## the documentation as a site below build/site, with search and live figures; fails on a broken link
+	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check) --group site
+	PYTHONPATH=docs $(BIN)/python -m website
+
+dist: build ## sdist, wheels and SHA256SUMS in dist/, each installed and tried; publishes nothing
+	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check) --group dist
+	$(BIN)/python tests/dist.py
+
 clean: ## remove what was built; results stay
-	rm -rf target $(VENV) report.html .mypy_cache .ruff_cache .pytest_cache
+	rm -rf target dist build/site $(VENV) report.html .mypy_cache .ruff_cache .pytest_cache
 
 # Dependency groups need pip 25.1.
 $(BIN)/maturin:

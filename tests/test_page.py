@@ -10,13 +10,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from page_types import typescript
 from sojourn import compare, report
 from sojourn.cli import call
 from sojourn.report import html, markdown
 from sojourn.report.model import Page
 from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
-SCHEMA = Path(__file__).resolve().parents[1] / "docs/page.schema.json"
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA, TYPES = ROOT / "docs/page.schema.json", ROOT / "web/src/page/model.ts"
+WRITE = "PYTHONPATH=tests python -m test_page"
 RTTS = {"cubic": 36.0, "prague": 20.4}
 
 
@@ -38,7 +41,11 @@ def schema() -> str:
 
 
 def test_the_schema_in_the_documents_is_that_of_the_classes() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == schema(), "write it anew: PYTHONPATH=tests python -m test_page"
+    assert SCHEMA.read_text(encoding="utf-8") == schema(), f"write it anew: {WRITE}"
+
+
+def test_the_types_of_the_lab_are_those_of_the_schema() -> None:
+    assert TYPES.read_text(encoding="utf-8") == typescript(json.loads(schema())), f"write them anew: {WRITE}"
 
 
 def test_json_is_by_the_schema_and_has_everything(page: Page) -> None:
@@ -102,3 +109,4 @@ def test_the_name_of_the_file_says_what_it_becomes(folder: Path, capsys: pytest.
 
 if __name__ == "__main__":
     SCHEMA.write_text(schema(), encoding="utf-8")
+    TYPES.write_text(typescript(json.loads(schema())), encoding="utf-8")

@@ -13,6 +13,8 @@ mod own;
 mod scream;
 mod timers;
 
+use std::path::PathBuf;
+
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -42,12 +44,15 @@ fn schema() -> String {
 }
 
 #[pyfunction]
+#[pyo3(signature = (text, file, overrides, within = None))]
 fn resolve(
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
+    within: Option<PathBuf>,
 ) -> PyResult<(String, Vec<String>)> {
-    let parsed = sojourn_scenario::load(text, file, &overrides).map_err(refuse)?;
+    let within = within.as_deref();
+    let parsed = sojourn_scenario::load_within(within, text, file, &overrides).map_err(refuse)?;
     Ok((sojourn_scenario::to_toml(&parsed.scenario), parsed.warnings))
 }
 
@@ -63,18 +68,27 @@ fn design(
     Ok(found.map(|d| (d.method.to_string(), d.points, d.seed, d.keys)))
 }
 
+/// How many runs a file's sweep and sample make.
+#[pyfunction]
+fn runs(text: &str, file: &str, overrides: Vec<(String, String)>) -> PyResult<usize> {
+    sojourn_scenario::runs(text, file, &overrides).map_err(refuse)
+}
+
 /// The runs of a file's sweep and of its sample, for which `cube` has the points: axis values and
 /// resolved scenario.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, cube = vec![]))]
+#[pyo3(signature = (text, file, overrides, cube = vec![], within = None))]
 #[expect(clippy::type_complexity, reason = "the shape of the Python value")]
 fn expand(
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
     cube: Vec<Vec<f64>>,
+    within: Option<PathBuf>,
 ) -> PyResult<Vec<(Vec<(String, String)>, String)>> {
-    let points = sojourn_scenario::expand_at(text, file, &overrides, &cube).map_err(refuse)?;
+    let within = within.as_deref();
+    let points =
+        sojourn_scenario::expand_within(within, text, file, &overrides, &cube).map_err(refuse)?;
     Ok(points.into_iter().map(|p| (p.values, sojourn_scenario::to_toml(&p.scenario))).collect())
 }
 
@@ -107,8 +121,15 @@ fn conditions(text: &str) -> PyResult<String> {
 
 /// The text of a scenario with another value at a dotted name, or without one.
 #[pyfunction]
-fn edit(text: &str, file: &str, key: &str, value: Option<&str>) -> PyResult<String> {
-    sojourn_scenario::edit(text, file, key, value).map_err(refuse)
+#[pyo3(signature = (text, file, key, value, within = None))]
+fn edit(
+    text: &str,
+    file: &str,
+    key: &str,
+    value: Option<&str>,
+    within: Option<PathBuf>,
+) -> PyResult<String> {
+    sojourn_scenario::edit_within(within.as_deref(), text, file, key, value).map_err(refuse)
 }
 
 /// JSON: links, nodes and the ways of flows, for a drawing.
@@ -232,6 +253,6 @@ mod _core {
     use super::{
         ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, design, draw,
         draw_rules, edit, expand, harm, jain, outline, qdisc_usage, qdiscs, rate_bps, resolve,
-        schema, scream_tool, size_bytes, version,
+        runs, schema, scream_tool, size_bytes, version,
     };
 }

@@ -1,6 +1,8 @@
 //! The TOML document as a tree that remembers where each value was written. Overrides and sweep
 //! values are put into it before anything is validated.
 
+use std::path::PathBuf;
+
 use sojourn_queue::traces::Traces;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -36,6 +38,8 @@ pub(crate) struct Doc {
     pub(crate) root: Node,
     /// The traces that its elements name.
     pub(crate) traces: Traces,
+    /// The folder outside of which they may not be; `None` where they may be anywhere.
+    pub(crate) within: Option<PathBuf>,
 }
 
 impl Doc {
@@ -60,7 +64,7 @@ impl Doc {
                 .map_err(|at| fail(at, "integer out of range".to_owned()))?,
             origin: Origin::Line(lines.of(span.start)),
         };
-        Ok(Self { file: file.to_owned(), root, traces: Traces::default() })
+        Ok(Self { file: file.to_owned(), root, traces: Traces::default(), within: None })
     }
 
     /// An error about `shown`.

@@ -1,18 +1,34 @@
 //! Changes one value of a scenario file and leaves its comments and its layout as they are.
 
+use std::path::Path;
+
 use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 
 use crate::doc::{ALGORITHMS, Doc, LISTS, is_parameter, parts, too_deep, with_parameter};
 use crate::error::{Origin, ScenarioError, unknown};
-use crate::load::load;
+use crate::load::load_within;
 
 /// The text with another value at a dotted name, which addresses what an override of this name does; without a
-/// value the entry is taken out. The new text means what the override would, and can be as wrong: [`load`]
+/// value the entry is taken out. The new text means what the override would, and can be as wrong: [`load`](crate::load)
 /// finds that, with its line.
 ///
 /// # Errors
 /// The text is not TOML, or has no place of this name.
 pub fn edit(
+    text: &str,
+    file_name: &str,
+    dotted: &str,
+    value: Option<&str>,
+) -> Result<String, ScenarioError> {
+    edit_within(None, text, file_name, dotted, value)
+}
+
+/// The same for a text that is not trusted, as [`load_within`].
+///
+/// # Errors
+/// As of [`edit`].
+pub fn edit_within(
+    within: Option<&Path>,
     text: &str,
     file_name: &str,
     dotted: &str,
@@ -45,8 +61,9 @@ pub fn edit(
     };
     if let Some(literal) = literal {
         let written = with(Some(literal))?;
-        let overridden = load(text, file_name, &[(dotted.to_owned(), value.to_owned())]);
-        if let (Ok(read), Ok(wanted)) = (load(&written, file_name, &[]), overridden)
+        let overridden =
+            load_within(within, text, file_name, &[(dotted.to_owned(), value.to_owned())]);
+        if let (Ok(read), Ok(wanted)) = (load_within(within, &written, file_name, &[]), overridden)
             && read.scenario == wanted.scenario
         {
             return Ok(written);

@@ -43,13 +43,15 @@ mod write;
 
 pub use captures::{Capture, Place, Point};
 pub use conditions::conditions;
-pub use edit::edit;
+pub use edit::{edit, edit_within};
 pub use engine::{Engine, Run, Status, complete};
 pub use error::{Origin, ScenarioError};
 pub use exec::{Exec, Program, command_line};
 pub use file::schema;
 pub use groups::{FlowSeries, Group, Interarrival};
-pub use load::{Parsed, SweepPoint, design, expand, expand_at, load};
+pub use load::{
+    Parsed, SweepPoint, design, expand, expand_at, expand_within, load, load_within, runs,
+};
 pub use noise::Noise;
 pub use sample::{Design, Method};
 pub use scenario::{

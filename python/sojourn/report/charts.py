@@ -73,7 +73,7 @@ def _panel(chart: Chart, panel: Panel) -> Iterator[str]:
     width, height = frame.size
     name = escape(f"{chart.title} {panel.title}".strip())
     yield f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{name}">'
-    yield f'<text x="{frame.left}" y="18" class="head">{escape(panel.title)}</text>'
+    yield f'<text x="{frame.left}" y="18" class="head-text">{escape(panel.title)}</text>'
     yield from _axes(chart, frame)
     for curve in panel.curves:
         if curve.is_joined:

@@ -1,0 +1,6 @@
+declare module "*.toml" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.css";

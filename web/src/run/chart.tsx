@@ -1,0 +1,86 @@
+/** Lines over time: zoom, cursor and instant are those of all charts with the same axis; a legend, and the numbers as a table. */
+
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import "uplot/dist/uPlot.min.css";
+
+import "./chart.css";
+import { figure } from "./figure";
+import { Legend } from "./legend";
+import type { Line } from "./looks";
+import { Numbers } from "./numbers";
+import { Plot } from "./plot";
+import { themes } from "./theme";
+import type { TimeAxis } from "./time";
+
+export type ChartProps = {
+  readonly axis: TimeAxis;
+  readonly title: string;
+  readonly unit: string;
+  readonly lines: readonly Line[];
+  /** Whether the value axis begins at 0. */
+  readonly fromZero?: boolean;
+  readonly height?: number;
+};
+
+export function Chart({ axis, title, unit, lines, fromZero = true, height = 190 }: ChartProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plot | null>(null);
+  const caption = useId();
+  const { hidden, shown } = axis;
+  const visible = useMemo(() => lines.filter(({ label }) => !hidden.value.has(label)), [lines, hidden.value]);
+  const range = shown.value;
+
+  useLayoutEffect(() => {
+    const at = host.current!;
+    if (plot.current?.takes(visible)) {
+      plot.current.draw(visible);
+      return;
+    }
+    plot.current?.destroy();
+    plot.current = new Plot(at, at.clientWidth || 600, axis, visible, { fromZero, height });
+    plot.current.point();
+  }, [visible, range, axis, fromZero]);
+
+  useEffect(() => {
+    const at = host.current!;
+    const observer = new ResizeObserver(() => at.clientWidth > 0 && plot.current?.resize(at.clientWidth, height));
+    observer.observe(at);
+    return () => {
+      observer.disconnect();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [height]);
+
+  useSignalEffect(() => {
+    void axis.instant.value;
+    plot.current?.point();
+  });
+  useSignalEffect(() => {
+    void themes.value;
+    plot.current?.repaint();
+  });
+
+  const press = (event: KeyboardEvent): void => {
+    if (!event.ctrlKey && !event.metaKey && !event.altKey && axis.press(event)) event.preventDefault();
+  };
+
+  return (
+    <figure class="chart">
+      <figcaption id={caption}>
+        <b>{title}</b>{unit && `, ${unit}`}
+      </figcaption>
+      <div ref={host} class="chart-canvas" role="group" aria-roledescription="chart" tabIndex={0} onKeyDown={press}
+        aria-label={described(title, unit, visible)} aria-keyshortcuts="+ - 0 ArrowLeft ArrowRight" />
+      <Legend axis={axis} lines={lines} unit={unit} />
+      <Numbers axis={axis} lines={visible} title={title} unit={unit} />
+    </figure>
+  );
+}
+
+/** What a picture says to who does not see it: what is drawn, with means. */
+function described(title: string, unit: string, lines: readonly Line[]): string {
+  const means = lines.map(({ label, v }) => `${label} mean ${figure(v.reduce((sum, value) => sum + value, 0) / v.length)}`);
+  return `${title}${unit && ` in ${unit}`} over time: ${means.join("; ")}. Keys: plus, minus and 0 zoom, arrows move the instant.`;
+}
