@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import measurements
+
 from sojourn import suites
 from sojourn.suites import Case
 
