@@ -13,7 +13,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 
-.PHONY: help build demo test lint fuzz check soak bench bench-check bench-peers pgo report docs site dist clean
+.PHONY: help build demo test lint fuzz check soak bench bench-check bench-peers pgo report docs web site dist clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -75,6 +75,9 @@ report: build ## report.html of the latest results
 docs: build ## draw the validation figures of docs/ anew
 	PYTHONPATH=docs $(BIN)/python -m plots
 
+web: build ## the lab's page in web/dist and for `sojourn serve`: the engine as WebAssembly, scripts, scenarios
+	@$(BIN)/python web/make.py
+
 site: build ## the documentation as a site below build/site, with search and live figures; fails on a broken link
 	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check) --group site
 	PYTHONPATH=docs $(BIN)/python -m website
@@ -84,7 +87,7 @@ dist: build ## sdist, wheels and SHA256SUMS in dist/, each installed and tried; 
 	$(BIN)/python tests/dist.py
 
 clean: ## remove what was built; results stay
-	rm -rf target dist build/site $(VENV) report.html .mypy_cache .ruff_cache .pytest_cache
+	rm -rf target dist build/site web/dist web/node_modules web/src/wasm python/sojourn/lab $(VENV) report.html .mypy_cache .ruff_cache .pytest_cache
 
 # Dependency groups need pip 25.1.
 $(BIN)/maturin:

@@ -18,8 +18,6 @@ ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 WASM = WEB / "src/wasm"
 TARGET = "wasm32-unknown-unknown"
-#: What becomes of a module that the page loads; only what all its browsers have.
-FEATURES = ("bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals")
 
 
 class Missing(Exception):
@@ -89,12 +87,6 @@ def wasm() -> None:
     made = WASM.with_name("wasm.part")
     shutil.rmtree(made, ignore_errors=True)
     run(bindgen(), "--target", "web", "--out-dir", made, "--out-name", "sojourn", compiled)
-    if shutil.which("wasm-opt"):
-        options = [f"--enable-{feature}" for feature in FEATURES]
-        run("wasm-opt", "-O3", *options, "-o", made / "opt.wasm", made / module.name)
-        (made / "opt.wasm").rename(made / module.name)
-    else:
-        print("skipped: wasm-opt (not installed; `apt-get install binaryen`): the module is slower")
     shutil.rmtree(WASM, ignore_errors=True)
     made.rename(WASM)
 

@@ -142,6 +142,17 @@ impl Doc {
 }
 
 impl Doc {
+    /// The value with this dotted name, if there is one.
+    pub(crate) fn get(&self, dotted: &str) -> Option<&Node> {
+        parts(dotted).iter().try_fold(&self.root, |node, part| match &node.value {
+            Value::Array(items) => items
+                .iter()
+                .find(|item| item.name() == Some(part))
+                .or_else(|| items.get(part.parse::<usize>().ok()?)),
+            _ => node.entry(part),
+        })
+    }
+
     /// `link.NAME.forward.KEY`, as in `[[schedule]]`: what the way back inherits from the file stays.
     fn set_forward(
         &mut self,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 
-use crate::doc::{ALGORITHMS, Doc, LISTS, is_parameter, parts, too_deep, with_parameter};
+use crate::doc::{ALGORITHMS, Doc, LISTS, Node, is_parameter, parts, too_deep, with_parameter};
 use crate::error::{Origin, ScenarioError, unknown};
 use crate::load::load_within;
 
@@ -45,6 +45,9 @@ pub fn edit_within(
     if too_deep(dotted).is_some() || parts(dotted).contains(&"") {
         return Err(fail("expected a dotted name, such as link.bneck.rate".to_owned()));
     }
+    if let ["link", link, "forward", key] = parts(dotted)[..] {
+        return forward(within, text, file_name, dotted, [link, key], value);
+    }
     let document: Result<DocumentMut, _> = text.parse();
     let document = document.map_err(|error| fail(error.message().to_owned()))?;
     let with = |value: Option<Value>| {
@@ -70,6 +73,28 @@ pub fn edit_within(
         }
     }
     with(Some(value.into()))
+}
+
+/// `link.NAME.forward.KEY`, which the file has no table for: the way back keeps what it inherits from the link.
+fn forward(
+    within: Option<&Path>,
+    text: &str,
+    file_name: &str,
+    dotted: &str,
+    [link, key]: [&str; 2],
+    value: Option<&str>,
+) -> Result<String, ScenarioError> {
+    let own = format!("link.{link}.{key}");
+    let Some(value) = value else { return edit_within(within, text, file_name, &own, None) };
+    let mut doc = Doc::parse(text, file_name)?;
+    doc.set(dotted, Node::raw(value))?;
+    let kept = format!("link.{link}.reverse.{key}");
+    let back = doc.get(&kept).map(|node| node.value.plain());
+    let text = match back {
+        Some(back) => edit_within(within, text, file_name, &kept, Some(&back))?,
+        None => text.to_owned(),
+    };
+    edit_within(within, &text, file_name, &own, Some(value))
 }
 
 /// What a part of a dotted name leads to.

@@ -101,3 +101,6 @@ fn pairs(json: &str) -> Result<Vec<(String, String)>, String> {
 fn refuse(error: ScenarioError) -> String {
     json!({ "message": error.to_string(), "line": error.line(), "key": error.key }).to_string()
 }
+
+#[cfg(test)]
+mod tests;

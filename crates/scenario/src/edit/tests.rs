@@ -1,4 +1,5 @@
 use super::*;
+use crate::load::load;
 
 const FILE: &str = "\
 # My link.
@@ -61,6 +62,9 @@ fn an_edit_means_what_the_override_means() {
         ("seed", "9"),
         ("name", "42"),
         ("link.dsl.reverse.delay", "20ms"),
+        ("link.dsl.forward.qdisc", "fq_codel"),
+        ("link.dsl.forward.delay", "20ms"),
+        ("link.dsl.forward.ingress", "[\"netem loss 1%\"]"),
     ];
     for (key, value) in cases {
         let file = edited(key, Some(value));
