@@ -1,4 +1,5 @@
 use super::*;
+use crate::load::load;
 
 const FILE: &str = "\
 # My link.
