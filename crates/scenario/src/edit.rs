@@ -76,7 +76,7 @@ pub fn edit_within(
 enum Place<'d> {
     Table(&'d mut dyn TableLike),
     /// Tables with names, of whichever form.
-    List(Vec<(Option<String>, Place<'d>)>),
+    List(Vec<(Option<String>, Self)>),
     Value(&'d mut Value),
 }
 
