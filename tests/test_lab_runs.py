@@ -359,6 +359,22 @@ def test_a_run_that_was_changed_is_not_called_the_measured_one(visit: lab.Lab) -
     assert "link.bneck.qdisc is pfifo limit 50p" in page.locator("article.measured .warning").inner_text()
 
 
+def test_axe_finds_nothing_serious_in_what_came_of_a_run(visit: lab.Lab) -> None:
+    page = opened(visit, SHORT)
+    done(page)
+    page.locator(".chart-numbers summary").first.click()
+    assert lab.serious(page) == []
+    show(page, "Download")
+    page.wait_for_selector("article.download")
+    assert lab.serious(page) == []
+    compare(page, "link.bneck.qdisc", "pfifo", 2)
+    done(page, "compare")
+    assert lab.serious(page) == []
+    sweep(page, "5Mbit, 10Mbit")
+    done(page, "sweep")
+    assert lab.serious(page) == []
+
+
 def test_many_flows_are_bands(visit: lab.Lab) -> None:
     flow = '[[flow]]\nname = "cubic-{}"\ncc = "cubic"\n'
     many = SHORT.partition("[[flow]]")[0] + "".join(flow.format(n) for n in range(1, 31))

@@ -1,7 +1,7 @@
 """Writes the scenarios of every suite for the lab: `python web/scenarios.py FOLDER`.
 
 `index.json` says what there is; the texts of a suite are one file, since its scenarios differ by a few lines and pack
-a hundred times smaller together than one by one.
+a hundred times smaller together than one by one. `measured/` has what testbeds measured of them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+import measurements
 
 from sojourn import suites
 from sojourn.suites import Case
@@ -28,6 +30,7 @@ def main(folder: Path) -> None:
         write(folder / f"{name}.json", {case.id: case.toml for case in cases})
         index.append({"name": name, "heading": heading, "sections": sections(cases)})
     write(folder / "index.json", index)
+    measurements.main(folder / "measured")
 
 
 def groups() -> Iterator[tuple[str, str, list[Case]]]:

@@ -39,11 +39,13 @@ export class RunRecord {
   ) {}
 
   pause(): void {
+    if (this.status.value !== "running") return;
     this.#run?.pause();
     this.status.value = "paused";
   }
 
   resume(): void {
+    if (this.status.value !== "paused") return;
     this.#run?.resume();
     this.status.value = "running";
   }

@@ -54,6 +54,12 @@ test("links between the same nodes are below each other", () => {
   assert.ok(wires[1]!.middle.y > wires[0]!.middle.y && wires[1]!.middle.y < height);
 });
 
+test("a link past a node is below it", () => {
+  const { nodes, wires } = layout(outline(["a", "b", "c"], [link("direct", [0, 2]), link("1", [0, 1]), link("2", [1, 2])], []));
+  assert.ok(wires[0]!.middle.y > nodes[1]!.y);
+  assert.deepEqual(wires.slice(1).map(({ middle }) => middle.y), [nodes[1]!.y, nodes[1]!.y]);
+});
+
 test("everything is inside the picture", () => {
   const flows = Array.from({ length: 20 }, (_, n) => flow(`f${n}`, [0]));
   const { nodes, width, height } = layout(outline([], [link("a")], flows));

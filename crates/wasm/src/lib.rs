@@ -68,16 +68,14 @@ pub fn edit(text: &str, key: &str, value: Option<String>) -> Result<String, Stri
     scenario::edit(text, FILE, key, value.as_deref()).map_err(refuse)
 }
 
-/// JSON of the tables `qdiscs`, `controllers` and `apps`, and of the scenario file's `schema`.
+/// JSON of the tables `qdiscs`, `controllers` and `apps`. The JSON Schema of the scenario file is a file of its own:
+/// what makes it would be a tenth of the module.
 #[wasm_bindgen]
 pub fn tables() -> String {
-    let schema: serde_json::Value =
-        serde_json::from_str(&scenario::schema()).expect("a schema is JSON");
     json!({
         "qdiscs": tables::qdiscs(),
         "controllers": tables::controllers(),
         "apps": tables::apps(),
-        "schema": schema,
     })
     .to_string()
 }

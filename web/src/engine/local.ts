@@ -63,6 +63,7 @@ export class LocalEngine implements Engine {
     const worker = await this.#acquire(signal);
     return new Promise((resolve, reject) => {
       const run = new LocalRun(worker, (reusable) => this.#release(reusable ? worker : null));
+      if (signal?.aborted) run.cancel();
       signal?.addEventListener("abort", () => run.cancel(), { once: true });
       run.started.then(() => resolve(run), reject);
       tell(worker, { kind: "start", toml, captures });
@@ -93,6 +94,7 @@ export class LocalEngine implements Engine {
       for (const { refuse } of this.#answers.values()) refuse(new Error(event.message));
       this.#answers.clear();
       this.#caller = undefined;
+      worker.terminate();
     };
     return worker;
   }
@@ -105,13 +107,29 @@ export class LocalEngine implements Engine {
   }
 
   async #acquire(signal: AbortSignal | undefined): Promise<Worker> {
-    if (this.#busy >= this.size) await new Promise<void>((go) => this.#waiting.push(go));
+    if (signal?.aborted) throw new Cancelled();
+    if (this.#busy >= this.size) await this.#turn(signal);
     else this.#busy += 1;
-    if (signal?.aborted) {
+    try {
+      return this.#idle.pop() ?? (await this.#spawn());
+    } catch (error) {
       this.#release(null);
-      throw new Cancelled();
+      throw error;
     }
-    return this.#idle.pop() ?? (await this.#spawn());
+  }
+
+  /** Waits for a place; who gives up leaves the queue at once. */
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((go, refuse) => {
+      this.#waiting.push(go);
+      const leave = (): void => {
+        const at = this.#waiting.indexOf(go);
+        if (at < 0) return;
+        this.#waiting.splice(at, 1);
+        refuse(new Cancelled());
+      };
+      signal?.addEventListener("abort", leave, { once: true });
+    });
   }
 
   /** Its place goes to the next that waits, the worker itself, unless it was ended, to the idle ones. */

@@ -19,8 +19,16 @@ let reported = 0;
 
 /** Asks for another turn after the messages that wait; a timer would be held back to 4 ms. */
 const turns = new MessageChannel();
-turns.port1.onmessage = turn;
-const again = (): void => turns.port2.postMessage(null);
+let isAsked = false;
+turns.port1.onmessage = () => {
+  isAsked = false;
+  turn();
+};
+
+function again(): void {
+  if (!isAsked) turns.port2.postMessage(null);
+  isAsked = true;
+}
 
 self.onmessage = ({ data }) => {
   switch (data.kind) {

@@ -19,7 +19,7 @@ export type Measurement = {
   readonly series: Readonly<Record<string, readonly [t: number[], v: number[]]>>;
 };
 
-/** Beside the page, where `measured.py` put them. */
+/** Beside the page, where `scenarios.py` put them. */
 const FOLDER = "scenarios/measured";
 
 let index: Promise<ReadonlySet<string>> | undefined;

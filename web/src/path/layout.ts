@@ -11,7 +11,7 @@ const MARGIN_Y = 10;
 const ELBOW = 22;
 /** Flows are above the links that they cross, each in a lane, with its name; more flows than lanes share them. */
 export const LANE = 14;
-const LANES = 8;
+const LANES = 12;
 /** Of the lowest lane above its link. */
 const LIFT = 18;
 
@@ -31,7 +31,7 @@ export function layout({ nodes, links, flows, pings }: Outline): Picture {
   const ends = links.map((link, n) => ({ link, from: link.ends?.[0] ?? n, to: link.ends?.[1] ?? n + 1 }));
   const columns = columnsOf(names.length, ends);
   const rows = rowsOf(columns);
-  const edges = inRows(ends, rows);
+  const edges = inRows(ends, columns, rows);
   const trails = [...flows, ...pings];
   const above = LIFT + Math.min(trails.length, LANES) * LANE;
   const y = (row: number): number => MARGIN_Y + above + row * (ROW + above);
@@ -79,15 +79,28 @@ function rowsOf(columns: readonly number[]): number[] {
   });
 }
 
-/** A link is in the lower row of its ends; links between the same nodes are below each other. */
-function inRows(ends: readonly Omit<Edge, "row">[], rows: readonly number[]): Edge[] {
-  const beside = new Map<string, number>();
-  return ends.map((edge) => {
-    const key = [edge.from, edge.to].sort().join();
-    const before = beside.get(key) ?? 0;
-    beside.set(key, before + 1);
-    return { ...edge, row: Math.max(rows[edge.from]!, rows[edge.to]!) + before };
-  });
+/** A link is in the lower row of its ends, or the first one below in which no node and no other link is in its way. */
+function inRows(ends: readonly Omit<Edge, "row">[], columns: readonly number[], rows: readonly number[]): Edge[] {
+  const taken = new Set(columns.map((column, node) => place(column, rows[node]!)));
+  const found = new Map<Omit<Edge, "row">, Edge>();
+  for (const edge of [...ends].sort((a, b) => span(a, columns).length - span(b, columns).length)) {
+    const between = span(edge, columns);
+    let row = Math.max(rows[edge.from]!, rows[edge.to]!);
+    while (between.some((column) => taken.has(place(column, row)))) row += 1;
+    for (const column of between) taken.add(place(column, row));
+    found.set(edge, { ...edge, row });
+  }
+  return ends.map((edge) => found.get(edge)!);
+}
+
+/** What lies between the columns of a link's ends: columns, and the gaps beside them as halves. */
+function span({ from, to }: Omit<Edge, "row">, columns: readonly number[]): number[] {
+  const [first, last] = [columns[from]!, columns[to]!].sort((a, b) => a - b) as [number, number];
+  return Array.from({ length: Math.max(2 * (last - first) - 1, 1) }, (_, n) => first + 0.5 + n / 2);
+}
+
+function place(column: number, row: number): string {
+  return `${column},${row}`;
 }
 
 /** Level at `y`, from one node to the other. */

@@ -1,6 +1,6 @@
 /** Lines over time: zoom, cursor and instant are those of all charts with the same axis; a legend, and the numbers as a table. */
 
-import { useSignalEffect } from "@preact/signals";
+import { effect, useSignalEffect } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 
@@ -57,10 +57,11 @@ export function Chart({ axis, title, unit, lines, fromZero = true, height = 190 
     void axis.instant.value;
     plot.current?.point();
   });
-  useSignalEffect(() => {
+  // At once, since paper does not wait for the next picture.
+  useEffect(() => effect(() => {
     void themes.value;
     plot.current?.repaint();
-  });
+  }), []);
 
   const press = (event: KeyboardEvent): void => {
     if (!event.ctrlKey && !event.metaKey && !event.altKey && axis.press(event)) event.preventDefault();

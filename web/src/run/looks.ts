@@ -12,7 +12,13 @@ export type Colour = (typeof COLOURS)[number];
 export const DASHES: readonly (readonly number[])[] = [
   [], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4], [2, 5], [5, 2, 2, 2, 2, 2],
 ]; // prettier-ignore
-const MEASURED_DASH = [6, 4];
+const WIDTH = 1.7;
+const PING: Look = { colour: "ping", dash: DASHES[2]!, width: 1.1 };
+/** What curves of these kinds have in the place of their name's. */
+const OF_KINDS: Record<string, Partial<Look>> = {
+  drops: { dash: DASHES[1]! },
+  measured: { dash: [6, 4], width: 1.1 },
+};
 
 const OF_CONTROLLERS: Record<string, Colour> = {
   prague: "prague",
@@ -30,39 +36,34 @@ const FLOWS: readonly Colour[] = ["spare", "bbr", "reno", "dctcp", "cubic", "pra
 const QUEUES: readonly Colour[] = ["ink", "spare", "dctcp", "reno", "bbr", "cubic", "prague"];
 const RUNS: readonly Colour[] = ["prague", "cubic", "bbr", "reno", "spare", "dctcp", "ink"];
 
-/** Colours that names keep in all charts of a view. */
+/** The halves of a dual queue, which the queue's picture has in these colours too. */
+const L_QUEUES: readonly Colour[] = ["ink", "dctcp", "bbr", "prague"];
+const C_QUEUES: readonly Colour[] = ["spare", "reno", "cubic", "ping"];
+
+/** Colours that names keep in all charts of a view; flows, queues and halves of queues are never in one chart. */
 export class Palette {
-  readonly #flows = new Map<string, Colour>();
-  readonly #queues = new Map<string, Colour>();
-  readonly #dashes = new Map<string, readonly number[]>();
+  readonly #flows = new Map<string, Look>();
+  readonly #queues = new Map<string, Look>();
+  readonly #halves = new Map<string, Look>();
 
   /** A colour for each curve; dashes tell apart those that share one, drops from marks, and what was measured. */
   lines(curves: readonly Curve[], ofQueues: boolean): Line[] {
     return curves.map((curve) => {
-      const colour = ofQueues ? this.#queue(curve.name) : this.#flow(curve);
-      return { ...curve, label: label(curve), look: { colour, dash: this.#dash(curve, colour), width: width(curve) } };
+      const { name, kind } = curve;
+      const look = kind === "ping" ? PING : ofQueues ? this.#queue(name) : this.#flow(name);
+      return { ...curve, label: label(curve), look: { ...look, ...OF_KINDS[kind] } };
     });
   }
 
-  #flow({ name, kind }: Curve): Colour {
-    if (kind === "ping") return "ping";
-    return kept(this.#flows, name, [OF_CONTROLLERS[name.split("-").slice(0, 2).join("-")], OF_CONTROLLERS[stem(name)], ...FLOWS]);
+  #flow(name: string): Look {
+    const own = [OF_CONTROLLERS[name.split("-").slice(0, 2).join("-")], OF_CONTROLLERS[stem(name)]];
+    return kept(this.#flows, name, [...own.filter((colour) => colour !== undefined), ...FLOWS]);
   }
 
-  #queue(name: string): Colour {
+  #queue(name: string): Look {
+    if (name.endsWith(" L")) return kept(this.#halves, name, L_QUEUES);
+    if (name.endsWith(" C")) return kept(this.#halves, name, C_QUEUES);
     return kept(this.#queues, name, QUEUES);
-  }
-
-  #dash({ name, kind }: Curve, colour: Colour): readonly number[] {
-    if (kind === "measured") return MEASURED_DASH;
-    if (kind === "drops") return DASHES[1]!;
-    if (kind === "ping") return DASHES[2]!;
-    const known = this.#dashes.get(name);
-    if (known) return known;
-    const same = [...this.#flows, ...this.#queues].filter(([, of]) => of === colour).findIndex(([of]) => of === name);
-    const dash = DASHES[Math.max(same, 0) % DASHES.length]!;
-    this.#dashes.set(name, dash);
-    return dash;
   }
 }
 
@@ -72,28 +73,23 @@ export function overlaid(runs: readonly { label: string; curves: readonly Curve[
   return runs.flatMap((run, number) =>
     run.curves.map((curve) => {
       const place = names.indexOf(`${curve.name}\0${curve.kind}`);
-      const look = { colour: RUNS[number % RUNS.length]!, dash: DASHES[place % DASHES.length]!, width: 1.6 };
+      const look = { colour: RUNS[number % RUNS.length]!, dash: DASHES[place % DASHES.length]!, width: WIDTH };
       return { ...curve, label: `${run.label}: ${label(curve)}`, look };
     }),
   );
-}
-
-function width({ kind }: Curve): number {
-  return kind === "ping" || kind === "measured" ? 1.1 : 1.7;
 }
 
 function stem(name: string): string {
   return /^[a-z]+\d?/.exec(name.split("-")[0]!)?.[0] ?? name;
 }
 
-/** The first wanted colour that no other name has, else the one that the fewest have. */
-function kept(colours: Map<string, Colour>, name: string, wanted: readonly (Colour | undefined)[]): Colour {
-  const known = colours.get(name);
+/** The first wanted colour that no other name has, else the one that the fewest have, and a dash that tells it from these. */
+function kept(looks: Map<string, Look>, name: string, wanted: readonly Colour[]): Look {
+  const known = looks.get(name);
   if (known) return known;
-  const offered = wanted.filter((colour) => colour !== undefined);
-  const used = [...colours.values()];
-  const count = (colour: Colour): number => used.filter((one) => one === colour).length;
-  const colour = offered.reduce((best, one) => (count(one) < count(best) ? one : best));
-  colours.set(name, colour);
-  return colour;
+  const count = (colour: Colour): number => [...looks.values()].filter((look) => look.colour === colour).length;
+  const colour = wanted.reduce((best, one) => (count(one) < count(best) ? one : best));
+  const look = { colour, dash: DASHES[count(colour) % DASHES.length]!, width: WIDTH };
+  looks.set(name, look);
+  return look;
 }

@@ -14,6 +14,9 @@ const LIGHT: Theme = {
 /** Grows when the colours have changed. */
 export const themes = signal(0);
 
+/** While the page is on its way to paper, which is light. */
+let isPrinting = false;
+
 /** Of files and paper. */
 export function light(): Theme {
   return LIGHT;
@@ -21,6 +24,7 @@ export function light(): Theme {
 
 /** Computed colours; `light-dark()` and `var()` are resolved by an element that wears them. */
 export function present(): Theme {
+  if (isPrinting) return LIGHT;
   const probe = document.createElement("span");
   probe.hidden = true;
   document.body.append(probe);
@@ -40,10 +44,16 @@ export function watchTheme(): () => void {
   const changed = (): void => void (themes.value += 1);
   const observer = new MutationObserver(changed);
   observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-  const queries = ["(prefers-color-scheme: dark)", "print"].map((query) => matchMedia(query));
-  for (const query of queries) query.addEventListener("change", changed);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  dark.addEventListener("change", changed);
+  const print = ({ type }: Event): void => {
+    isPrinting = type === "beforeprint";
+    changed();
+  };
+  for (const type of ["beforeprint", "afterprint"]) addEventListener(type, print);
   return () => {
     observer.disconnect();
-    for (const query of queries) query.removeEventListener("change", changed);
+    dark.removeEventListener("change", changed);
+    for (const type of ["beforeprint", "afterprint"]) removeEventListener(type, print);
   };
 }

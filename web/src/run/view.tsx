@@ -1,6 +1,6 @@
 /** A run: its curves while it goes on, its queue over time, and what it came to. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import type { RunRecord } from "../runs";
 import { RunCharts, useDrawn } from "./charts";
@@ -13,7 +13,6 @@ import { Queue } from "./queue";
 import { RunTables } from "./tables";
 import { TimeAxis } from "./time";
 import { TimeBar } from "./timebar";
-import { watchTheme } from "./theme";
 import "./run.css";
 
 export function RunView({ run }: { run: RunRecord }) {
@@ -22,7 +21,6 @@ export function RunView({ run }: { run: RunRecord }) {
   const [more, setMore] = useState<readonly string[]>([]);
   const version = useDrawn(run);
   const output = run.output.value;
-  useEffect(watchTheme, []);
   const port = (output && bottleneck(queueRows(output))?.name) ?? run.recording.ports()[0];
   return (
     <article class="run" aria-label={run.label} data-status={run.status.value}>

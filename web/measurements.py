@@ -1,4 +1,4 @@
-"""Writes what testbeds measured for the lab: `python web/measured.py FOLDER`.
+"""Writes what testbeds measured, for the lab: `scenarios.py` does it, and `python web/measurements.py FOLDER`.
 
 A file for each measured run of the suites, loaded when that run is looked at, and `index.json` with their ids. They are
 the summaries and thinned series of the package, whose sources `sojourn.reference` names.
@@ -34,5 +34,5 @@ def write(path: Path, document: Any) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("measured.py: expected one folder")
+        sys.exit("measurements.py: expected one folder")
     main(Path(sys.argv[1]))
