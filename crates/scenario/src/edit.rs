@@ -101,7 +101,7 @@ fn forward(
 enum Place<'d> {
     Table(&'d mut dyn TableLike),
     /// Tables with names, of whichever form.
-    List(Vec<(Option<String>, Place<'d>)>),
+    List(Vec<(Option<String>, Self)>),
     Value(&'d mut Value),
 }
 

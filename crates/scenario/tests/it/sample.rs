@@ -1,6 +1,6 @@
 //! `[sample]`: what its points are, how it stands beside a sweep, and what is refused.
 
-use sojourn_scenario::{Method, SweepPoint, design, expand, expand_at, load};
+use sojourn_scenario::{Method, SweepPoint, design, expand, expand_at, load, runs};
 
 const BASE: &str = r#"
 name = "s"
@@ -26,7 +26,10 @@ fn diagonal(points: usize, names: usize) -> Vec<Vec<f64>> {
 fn expanded(text: &str, given: &[(&str, &str)]) -> Vec<SweepPoint> {
     let given = overrides(given);
     let wanted = design(text, "f.toml", &given).unwrap().expect("a sample");
-    expand_at(text, "f.toml", &given, &diagonal(wanted.points, wanted.keys.len())).unwrap()
+    let cube = diagonal(wanted.points, wanted.keys.len());
+    let points = expand_at(text, "f.toml", &given, &cube).unwrap();
+    assert_eq!(runs(text, "f.toml", &given), Ok(points.len()));
+    points
 }
 
 fn column(points: &[SweepPoint], key: &str) -> Vec<String> {
