@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import sys
 import threading
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from serving import Browser
     from sojourn.engines.linux import Kernel
 
 #: A kernel in virtual time where there may be one. As its own `run` would not, ours lets it use seccomp(2) in place of
@@ -98,7 +100,9 @@ class FakeCore(ModuleType):
     def brief(self, text: str) -> str:
         raise ScenarioError("a stand-in has no brief form")
 
-    def resolve(self, text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, list[str]]:
+    def resolve(
+        self, text: str, file: str, overrides: list[tuple[str, str]], within: object = None
+    ) -> tuple[str, list[str]]:
         try:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -116,7 +120,12 @@ class FakeCore(ModuleType):
         """It has no samples."""
 
     def expand(
-        self, text: str, file: str, overrides: list[tuple[str, str]], cube: list[list[float]]
+        self,
+        text: str,
+        file: str,
+        overrides: list[tuple[str, str]],
+        cube: list[list[float]],
+        within: object = None,
     ) -> list[tuple[list[tuple[str, str]], str]]:
         self.resolve(text, file, overrides)
         axes = tomllib.loads(text).get("sweep", {})
@@ -211,6 +220,52 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
         return linux.find()
     except linux.LinuxError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """Files as the build of the lab's page leaves them."""
+    from serving import PAGE
+
+    folder = tmp_path / "page"
+    for name, text in PAGE.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def browser(tmp_path: Path, page: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
+    """A client of `sojourn serve` in a folder of its own, outside of which are files that it must not read."""
+    from serving import STRANGE, TRACE, serving
+
+    folder = tmp_path / "home"
+    (folder / "traces").mkdir(parents=True)
+    (folder / "traces/own.txt").write_text(TRACE)
+    (tmp_path / "outside.txt").write_text(TRACE)
+    (tmp_path / "secret.txt").write_text(STRANGE)
+    monkeypatch.chdir(folder)
+    with serving(folder, page) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def _results_to_serve(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results as folders and as a dataset."""
+    from serving import SCENARIO
+
+    folder, scenario = tmp_path_factory.mktemp("served"), sojourn.Scenario(SCENARIO)
+    for name, seed in (("a", 1), ("b", 2)):
+        sojourn.run(scenario, seed=seed, out=folder / name)
+    sojourn.run(scenario, seeds=3, out=folder / "many", store="dataset")
+    return folder
+
+
+@pytest.fixture
+def filled(browser: Browser, _results_to_serve: Path) -> Browser:
+    """A client of a server with results."""
+    shutil.copytree(_results_to_serve, browser.folder / "results")
+    return browser
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -47,8 +47,11 @@ needed = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 class Handler(http.server.SimpleHTTPRequestHandler):
     """Files with the types that a browser insists on, and no log."""
 
-    extensions_map: ClassVar = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm",
-                      ".webmanifest": "application/manifest+json"}  # fmt: skip
+    extensions_map = {  # noqa: RUF012
+        **http.server.SimpleHTTPRequestHandler.extensions_map,
+        ".wasm": "application/wasm",
+        ".webmanifest": "application/manifest+json",
+    }
 
     def log_message(self, *_: object) -> None:
         pass

@@ -151,6 +151,19 @@ def test_an_element_of_the_picture_is_chosen_by_keyboard(pages: Lab) -> None:
     assert page.get_by_label("cc", exact=True).input_value() == "prague"
 
 
+def test_what_is_opened_has_the_focus_and_names_the_window(pages: Lab) -> None:
+    page = pages.open()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+    page.get_by_role("link", name=QUESTIONS["call"]).press("Enter")
+    answered(page)
+    assert page.evaluate("document.activeElement.id") == "main"
+    assert page.title().startswith(QUESTIONS["call"])
+    page.go_back()
+    page.get_by_role("link", name=QUESTIONS["wifi"]).wait_for()
+    assert page.title().startswith("Questions")
+
+
 def test_a_link_repeats_the_numbers_in_a_fresh_profile(pages: Lab) -> None:
     page = pages.open("#lab")
     set_field(page, "qdisc", "cake")
@@ -201,33 +214,31 @@ def test_without_a_network_it_works_once_it_was_open(pages: Lab) -> None:
     answered(page)
 
 
-def settled(pages: Lab, fragment: str) -> Page:
+@pytest.fixture(scope="module", params=["", "#q=no-marks", "#lab", "#suites"])
+def settled(request: pytest.FixtureRequest, browser: Browser, url: str) -> Iterator[Page]:
     """The page at a place, with everything there that comes to be there."""
-    page = pages.open(fragment)
-    if fragment.startswith("#q"):
+    opened = Lab(browser, url)
+    page = opened.open(request.param)
+    if request.param.startswith("#q"):
         answered(page)
-    if fragment == "#lab":
+    if request.param == "#lab":
         text_of(page)
         run_of(page)
-    return page
+    yield page
+    opened.close()
+    assert opened.errors == []
 
 
-PLACES = ["", "#q=no-marks", "#lab", "#suites"]
-
-
-@pytest.mark.parametrize("fragment", PLACES)
-def test_nothing_is_wider_than_the_view(pages: Lab, fragment: str) -> None:
-    page = settled(pages, fragment)
+def test_nothing_is_wider_than_the_view(settled: Page) -> None:
     for width in (360, 390, 820, 1280, 3840):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(200)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        settled.set_viewport_size({"width": width, "height": 900})
+        settled.wait_for_timeout(200)
+        assert settled.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="no axe-core (npm ci in web)")
-@pytest.mark.parametrize("fragment", PLACES)
-def test_axe_finds_nothing_serious(pages: Lab, fragment: str) -> None:
-    page = settled(pages, fragment)
+def test_axe_finds_nothing_serious(settled: Page) -> None:
+    settled.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert lab.serious(page) == []
+        settled.emulate_media(color_scheme=scheme)
+        assert lab.serious(settled) == []

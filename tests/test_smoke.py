@@ -43,6 +43,7 @@ VERBS = (
     "run",
     "schema",
     "search",
+    "serve",
     "show",
     "tc",
     "worst",
@@ -134,6 +135,8 @@ COMMANDS = (
     "search smoke.toml --minimise p99(bneck.delay) --over link.bneck.rate=5Mbit..9Mbit:log --trials 3 -o results/found",
     "worst --cc cubic --against reno --measure starvation --cases 2 --simplify 2 -o results/worst",
     "middlebox --help",
+    # It goes on until Ctrl-C; tests/test_serve.py starts it.
+    "serve --help",
     "clean --dry",
     "clean --live --dry",
 )

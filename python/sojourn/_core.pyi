@@ -179,14 +179,26 @@ def version() -> str:
 def schema() -> str:
     """JSON Schema of the scenario file."""
 
-def resolve(text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, list[str]]:
-    """Validates a scenario; returns it with every default written out, and warnings."""
+def resolve(
+    text: str, file: str, overrides: list[tuple[str, str]], within: pathlib.Path | None = None
+) -> tuple[str, list[str]]:
+    """Validates a scenario; returns it with every default written out, and warnings.
+
+    With `within` no trace file outside of this folder is read, nor by way of a symbolic link.
+    """
 
 def design(text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, int, int, list[str]] | None:
     """Method, points, seed and names of a file's `[sample]`, if it has one."""
 
+def runs(text: str, file: str, overrides: list[tuple[str, str]]) -> int:
+    """How many runs a file's sweep and sample make; of either, one without."""
+
 def expand(
-    text: str, file: str, overrides: list[tuple[str, str]], cube: list[list[float]] = ...
+    text: str,
+    file: str,
+    overrides: list[tuple[str, str]],
+    cube: list[list[float]] = ...,
+    within: pathlib.Path | None = None,
 ) -> list[tuple[list[tuple[str, str]], str]]:
     """The runs of a file's sweep, or its only one: names and values of the axes, and the resolved scenario.
 
@@ -201,6 +213,12 @@ def draw(kinds: Literal["linux", "all"], seed: int, index: int) -> tuple[str, st
 
 def conditions(text: str) -> str:
     """JSON: capacity, RTT of the empty path and bottlenecks of a scenario, as its run's summary has them."""
+
+def edit(text: str, file: str, key: str, value: str | None, within: pathlib.Path | None = None) -> str:
+    """The text of a scenario with another value at a dotted name, or without it; comments and layout stay."""
+
+def outline(text: str) -> str:
+    """JSON: nodes, links, and the ways of flows, pings and tunnels of a scenario, for a drawing."""
 
 def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
     """One end of the SCReAM bandwidth test tool until it is over; its exit code.

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -22,7 +22,7 @@ from sojourn.jobs import Job, Outcome
 from sojourn.progress import Progress
 from sojourn.results import ResultsError
 from sojourn.text import in_one_line
-from sojourn.work import Finished, Made, Unit, made
+from sojourn.work import Finished, GoOn, Made, Unit, made
 
 RESULTS = Path("results")
 #: Runs that are handed out to threads before they are wanted, of each thread.
@@ -60,7 +60,7 @@ def execute(
         Unit.of(job.id, job.scenario, engine)
     progress = Progress(len(todo), sum(job.duration_s for job in todo), quiet=quiet)
     store = results.store(out, [job.id for job in todo], form, lambda line: progress.say(f"sojourn: {line}"))
-    how = _How(out, engine, store, fresh=fresh, verify=verify)
+    how = How(out, engine, store, fresh=fresh, verify=verify)
     try:
         store.check()
     except ResultsError:
@@ -82,25 +82,28 @@ def execute(
 
 
 @dataclass(frozen=True, slots=True)
-class _How:
+class How:
     """What all runs of a call have in common."""
 
     out: Path
     engine: Engine
     store: results.Store
-    fresh: bool
-    verify: bool
+    #: Whether to do again what is there.
+    fresh: bool = False
+    verify: bool = False
+    #: Whether a run that was ended early is stored too.
+    keeps_partial: bool = True
 
 
-def _here(todo: Sequence[Job], how: _How, at_once: int, progress: Progress) -> list[Outcome]:
+def _here(todo: Sequence[Job], how: How, at_once: int, progress: Progress) -> list[Outcome]:
     """Runs jobs in threads of this process."""
     go, stop = threading.Event(), threading.Event()
     under_way_s: dict[str, float] = {}
     pool = ThreadPoolExecutor(max_workers=at_once)
 
     def work(job: Job, *, again: bool = False) -> Outcome:
-        def advance(fraction: float) -> bool:
-            under_way_s[job.id] = fraction * job.duration_s
+        def advance(run: engines.Run) -> bool:
+            under_way_s[job.id] = run.now_s / run.duration_s * job.duration_s
             return not stop.is_set()
 
         # An interrupt in the middle of a submission loses the pool's note of its thread.
@@ -108,7 +111,7 @@ def _here(todo: Sequence[Job], how: _How, at_once: int, progress: Progress) -> l
         try:
             if stop.is_set():
                 return Outcome(job.id, "partial")
-            return _one(job, replace(how, fresh=how.fresh or again), advance)
+            return one(job, replace(how, fresh=how.fresh or again), advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
             return _failed(job, error)
@@ -147,7 +150,7 @@ def _here(todo: Sequence[Job], how: _How, at_once: int, progress: Progress) -> l
 
 
 def _elsewhere(
-    todo: Sequence[Job], how: _How, executor: Executor, jobs: int | None, progress: Progress
+    todo: Sequence[Job], how: How, executor: Executor, jobs: int | None, progress: Progress
 ) -> list[Outcome]:
     """Runs jobs on an executor; what is there is looked up, and what comes is stored, in this process."""
     jobs_by_id = {job.id: job for job in todo}
@@ -228,16 +231,19 @@ def _identity(job: Job, engine: Engine) -> tuple[str, dict[str, str], str]:
     return version, own, results.digest(job.scenario.text, version, own)
 
 
-def _one(job: Job, how: _How, advance: Callable[[float], bool]) -> Outcome:
+def one(job: Job, how: How, go_on: GoOn) -> Outcome:
+    """Does a run in this thread and stores it; raises what it fails with."""
     if outcome := _cached(job, how):
         return outcome
     how.store.check_place(job.id)
     way = {"packed": how.store.packed, "twice": how.verify}
-    with made(how.engine, job.scenario, how.out, **way, go_on=advance) as (done, captures):
+    with made(how.engine, job.scenario, how.out, **way, go_on=go_on) as (done, captures):
+        if not (done.complete or how.keeps_partial):
+            return Outcome(job.id, "partial", done.wall_s)
         return _written(job, how, done, captures)
 
 
-def _cached(job: Job, how: _How) -> Outcome | None:
+def _cached(job: Job, how: How) -> Outcome | None:
     """The run, if it is there and good enough."""
     if how.fresh or how.verify:
         return None
@@ -245,7 +251,7 @@ def _cached(job: Job, how: _How) -> Outcome | None:
     return Outcome(job.id, "cached", run=run) if run else None
 
 
-def _store(job: Job, how: _How, finished: Finished) -> Outcome:
+def _store(job: Job, how: How, finished: Finished) -> Outcome:
     """Writes what a worker has made."""
     with results.capture_folder(how.out, job.scenario.text) as folder:
         captures = [folder / name for name in finished.captures] if folder else []
@@ -254,7 +260,7 @@ def _store(job: Job, how: _How, finished: Finished) -> Outcome:
         return _written(job, how, finished.made, captures)
 
 
-def _written(job: Job, how: _How, done: Made, captures: Iterable[Path]) -> Outcome:
+def _written(job: Job, how: How, done: Made, captures: Iterable[Path]) -> Outcome:
     version, own, wanted = _identity(job, how.engine)
     manifest = {
         "id": job.id,

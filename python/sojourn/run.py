@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -198,12 +198,19 @@ def find(target: str | Path, variant: str | None = None) -> list[Scenario]:
     return [Scenario(case.toml, case.id) for case in select(str(target), variant)]
 
 
-def new_folder(name: str) -> Path:
-    """A folder in `results` that does not exist yet, named by time and `name`."""
+def slug(target: str) -> str:
+    """A target as part of a folder's name."""
+    stem = Path(target).stem if target.endswith(".toml") else target
+    kept = "".join(c if c.isalnum() or c in "_-" else "-" for c in stem)
+    return "-".join(part for part in kept.split("-") if part)[:40] or "run"
+
+
+def new_folder(name: str, root: Path = RESULTS, taken: Container[str] = ()) -> Path:
+    """A folder in `root` that does not exist yet, named by time and `name`, and is not called as one of `taken`."""
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
-    folder, number = RESULTS / f"{stamp}-{name}", 2
-    while folder.exists():
-        folder, number = RESULTS / f"{stamp}-{name}-{number}", number + 1
+    folder, number = root / f"{stamp}-{name}", 2
+    while folder.exists() or folder.name in taken:
+        folder, number = root / f"{stamp}-{name}-{number}", number + 1
     return folder
 
 

@@ -29,6 +29,8 @@ class Scenario:
 
     text: str
     file: str = "<python>"
+    #: Of a text that is not trusted: the folder outside of which it reads no file.
+    within: Path | None = None
 
     @classmethod
     def build(cls, document: Mapping[str, object]) -> Scenario:
@@ -37,7 +39,7 @@ class Scenario:
 
     def resolve(self, overrides: Mapping[str, str] | None = None) -> Resolved:
         """Validates; raises `ScenarioError` with one line that says what and where."""
-        text, warnings = _core.resolve(self.text, self.file, list((overrides or {}).items()))
+        text, warnings = _core.resolve(self.text, self.file, list((overrides or {}).items()), self.within)
         return Resolved(text, tuple(warnings))
 
     def expand(self, overrides: Mapping[str, str] | None = None) -> list[Resolved]:
@@ -51,7 +53,7 @@ class Scenario:
         design = _core.design(self.text, self.file, given)
         method, count, seed, sampled = design or ("", 1, 0, [])
         cube = sampling.cube(method, count, seed, len(sampled)) if design else []
-        expanded = _core.expand(self.text, self.file, given, cube)
+        expanded = _core.expand(self.text, self.file, given, cube, self.within)
         points = [dict(values) for values, _ in expanded]
         if not any(points):
             return [self.resolve(settings)]

@@ -23,8 +23,8 @@ from sojourn import algorithms, engines, results
 from sojourn.engines import Engine, EngineError
 from sojourn.scenario import Resolved
 
-#: Whether a run shall go on; it gets the fraction that is done.
-GoOn = Callable[[float], bool]
+#: Whether a run shall go on, of which it may drain what was sampled.
+GoOn = Callable[[engines.Run], bool]
 
 
 class WorkerError(ValueError):

@@ -60,7 +60,7 @@ function RunChoice() {
         Run{" "}
         <select value={run.id} onChange={(event) => (selected.value = event.currentTarget.value)}>
           {runs.value.map(({ id, label, status }) => (
-            <option key={id} value={id}>{status.value === "done" ? label : `${label}: ${status.value}`}</option>
+            <option key={id} value={id}>{label}{status.value === "done" ? "" : `, ${status.value}`}</option>
           ))}
         </select>
       </label>

@@ -6,7 +6,8 @@ import { runOpen } from "./scenario/carry";
 import { open } from "./scenario/document";
 import { link } from "./scenario/link";
 import { decode, type ShareError } from "./scenario/share";
-import { notice, question, tab, view } from "./state";
+import { about } from "./serve/state";
+import { notice, question, tab, view, type View } from "./state";
 
 /** What of the address is state; `#main` and the like are places in the page. */
 function fragment(): string {
@@ -14,7 +15,8 @@ function fragment(): string {
     case "gallery":
       return question.value === null ? "" : `#q=${question.value}`;
     case "suites":
-      return "#suites";
+    case "serve":
+      return `#${view.value}`;
     case "lab":
       return link.value ? `#s=${link.value}` : "#lab";
   }
@@ -25,11 +27,11 @@ async function follow(): Promise<void> {
   const [key, value = ""] = location.hash.slice(1).split("=", 2);
   if (key === "s") await openShared(value);
   else if (key === "q") show("gallery", value);
-  else if (key === "suites" || key === "lab") show(key, null);
+  else if (key === "suites" || key === "lab" || (key === "serve" && about.value)) show(key, null);
   else if (key === "") show("gallery", null);
 }
 
-function show(opened: "gallery" | "lab" | "suites", id: string | null): void {
+function show(opened: View, id: string | null): void {
   if (opened === "gallery") question.value = id;
   view.value = opened;
 }

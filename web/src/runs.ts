@@ -2,7 +2,7 @@
 
 import { computed, signal, type Signal } from "@preact/signals";
 
-import { Cancelled, type Output, type Override, type Run } from "./engine/engine";
+import { Cancelled, type Output, type Override, type Run, type StartOptions } from "./engine/engine";
 import { Recording } from "./run/recording";
 import { announcement, engine } from "./state";
 
@@ -10,6 +10,9 @@ export type Status = "waiting" | "running" | "paused" | "done" | "failed" | "can
 
 /** Whose fork a run is, and what is other in it. */
 export type Fork = { of: string; changes: Override[] };
+
+/** Begins a run, or goes on with one that is under way or over. */
+export type Begin = (options: StartOptions) => Promise<Run>;
 
 export class RunRecord {
   readonly status = signal<Status>("waiting");
@@ -50,10 +53,10 @@ export class RunRecord {
   }
 
   /** Carries it out; ends with the status, and never rejects. */
-  async carry(): Promise<void> {
+  async carry(begin: Begin = (options) => engine.value.start(this.toml, options)): Promise<void> {
     try {
       const { signal } = this.#give;
-      const run = await engine.value.start(this.toml, { captures: this.captures, signal });
+      const run = await begin({ captures: this.captures, signal });
       const begun = performance.now();
       this.#run = run;
       this.durationS.value = run.durationS;
@@ -87,14 +90,14 @@ export const current = computed(() => runs.value.find(({ id }) => id === selecte
 
 let count = 0;
 
-export type LaunchOptions = { fork?: Fork; captures?: boolean; select?: boolean };
+export type LaunchOptions = { fork?: Fork; captures?: boolean; select?: boolean; begin?: Begin };
 
 /** Starts a resolved scenario and lists it; it is looked at unless `select` is false. */
 export function launch(toml: string, label: string, options: LaunchOptions = {}): RunRecord {
   const record = new RunRecord(`run-${++count}`, distinct(label), toml, options.fork ?? null, options.captures ?? false);
   runs.value = [...runs.value, record];
   if (options.select !== false) selected.value = record.id;
-  void record.carry();
+  void record.carry(options.begin);
   return record;
 }
 

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { LocalEngine } from "./engine/local";
 import type { Engine } from "./engine/engine";
 
-export type View = "gallery" | "lab" | "suites";
+export type View = "gallery" | "lab" | "suites" | "serve";
 /** What is shown beside the scenario in the lab. */
 export type Tab = "result" | "compare" | "sweep" | "measured" | "download";
 

@@ -9,6 +9,10 @@
 //! name.
 
 #![warn(missing_docs)]
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "what only the inside of the engine uses")
+)]
 
 mod capabilities;
 mod check;

@@ -21,6 +21,7 @@ impl Scratch {
     pub(crate) fn new() -> io::Result<Self> {
         sweep();
         let own = |n: u32| env::temp_dir().join(format!("{PREFIX}{}-{n}", process::id()));
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -13,16 +13,19 @@ mod own;
 mod scream;
 mod timers;
 
+use std::path::PathBuf;
+
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Parameter, usage};
 use sojourn_core::{Bytes, Rate};
 use sojourn_draw::{Kinds, Stratum};
-use sojourn_queue::aqm::Kernel;
 use sojourn_queue::qdiscs as queues;
+use sojourn_scenario::outline::Outline;
+use sojourn_scenario::tables;
 use sojourn_scream_tool::End;
 use sojourn_trace::fairness::{self, Better};
 use sojourn_transport::app;
@@ -41,12 +44,15 @@ fn schema() -> String {
 }
 
 #[pyfunction]
+#[pyo3(signature = (text, file, overrides, within = None))]
 fn resolve(
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
+    within: Option<PathBuf>,
 ) -> PyResult<(String, Vec<String>)> {
-    let parsed = sojourn_scenario::load(text, file, &overrides).map_err(refuse)?;
+    let within = within.as_deref();
+    let parsed = sojourn_scenario::load_within(within, text, file, &overrides).map_err(refuse)?;
     Ok((sojourn_scenario::to_toml(&parsed.scenario), parsed.warnings))
 }
 
@@ -62,18 +68,27 @@ fn design(
     Ok(found.map(|d| (d.method.to_string(), d.points, d.seed, d.keys)))
 }
 
+/// How many runs a file's sweep and sample make.
+#[pyfunction]
+fn runs(text: &str, file: &str, overrides: Vec<(String, String)>) -> PyResult<usize> {
+    sojourn_scenario::runs(text, file, &overrides).map_err(refuse)
+}
+
 /// The runs of a file's sweep and of its sample, for which `cube` has the points: axis values and
 /// resolved scenario.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, cube = vec![]))]
+#[pyo3(signature = (text, file, overrides, cube = vec![], within = None))]
 #[expect(clippy::type_complexity, reason = "the shape of the Python value")]
 fn expand(
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
     cube: Vec<Vec<f64>>,
+    within: Option<PathBuf>,
 ) -> PyResult<Vec<(Vec<(String, String)>, String)>> {
-    let points = sojourn_scenario::expand_at(text, file, &overrides, &cube).map_err(refuse)?;
+    let within = within.as_deref();
+    let points =
+        sojourn_scenario::expand_within(within, text, file, &overrides, &cube).map_err(refuse)?;
     Ok(points.into_iter().map(|p| (p.values, sojourn_scenario::to_toml(&p.scenario))).collect())
 }
 
@@ -104,6 +119,26 @@ fn conditions(text: &str) -> PyResult<String> {
     Ok(json!(sojourn_scenario::conditions(&parsed.scenario)).to_string())
 }
 
+/// The text of a scenario with another value at a dotted name, or without one.
+#[pyfunction]
+#[pyo3(signature = (text, file, key, value, within = None))]
+fn edit(
+    text: &str,
+    file: &str,
+    key: &str,
+    value: Option<&str>,
+    within: Option<PathBuf>,
+) -> PyResult<String> {
+    sojourn_scenario::edit_within(within.as_deref(), text, file, key, value).map_err(refuse)
+}
+
+/// JSON: links, nodes and the ways of flows, for a drawing.
+#[pyfunction]
+fn outline(text: &str) -> PyResult<String> {
+    let parsed = sojourn_scenario::load(text, "scenario.toml", &[]).map_err(refuse)?;
+    Ok(json!(Outline::of(&parsed.scenario)).to_string())
+}
+
 /// One end of the SCReAM bandwidth test tool, until it is over; its exit code. `args` without the
 /// program's name.
 #[pyfunction]
@@ -119,32 +154,17 @@ fn scream_tool(py: Python<'_>, end: &str, args: Vec<String>) -> PyResult<u8> {
 
 #[pyfunction]
 fn qdiscs() -> String {
-    let entries = queues::entries().into_iter();
-    let list = entries.map(|e| {
-        let mut row = describe(e.name, e.summary, e.reference, &e.table());
-        row["kernel"] = e.kernel.to_string().into();
-        row["mainline"] = matches!(e.kernel, Kernel::Mainline(_)).into();
-        row
-    });
-    Value::Array(list.collect()).to_string()
+    tables::qdiscs().to_string()
 }
 
 #[pyfunction]
 fn controllers() -> String {
-    let entries = cc::entries().into_iter();
-    let list = entries.map(|e| {
-        let mut row = describe(e.name, e.summary, e.reference, &e.table());
-        row["kernel"] = e.kernel.to_string().into();
-        row
-    });
-    Value::Array(list.collect()).to_string()
+    tables::controllers().to_string()
 }
 
 #[pyfunction]
 fn apps() -> String {
-    let entries = app::REGISTRY.iter();
-    let list = entries.map(|e| describe(e.name, e.summary, e.reference, &e.table()));
-    Value::Array(list.collect()).to_string()
+    tables::apps().to_string()
 }
 
 #[pyfunction]
@@ -202,22 +222,6 @@ fn page(summary: &str, reference: &str, name: &str, params: &[Parameter]) -> Str
     format!("{summary}\n{reference}\n\n{}", usage(name, params))
 }
 
-fn describe(name: &str, summary: &str, reference: &str, params: &[Parameter]) -> Value {
-    let parameters: Vec<Value> = params
-        .iter()
-        .map(|p| {
-            json!({
-                "name": p.name,
-                "value": p.value,
-                "default": p.default,
-                "doc": p.doc,
-                "tc": p.is_tc,
-            })
-        })
-        .collect();
-    json!({"name": name, "summary": summary, "reference": reference, "parameters": parameters})
-}
-
 fn refuse(error: impl std::fmt::Display) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
@@ -248,7 +252,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, design, draw,
-        draw_rules, expand, harm, jain, qdisc_usage, qdiscs, rate_bps, resolve, schema,
-        scream_tool, size_bytes, version,
+        draw_rules, edit, expand, harm, jain, outline, qdisc_usage, qdiscs, rate_bps, resolve,
+        runs, schema, scream_tool, size_bytes, version,
     };
 }

@@ -31,6 +31,10 @@ pub(crate) struct Error {
 }
 
 impl Error {
+    fn date(text: &str) -> Self {
+        Self::custom(format!("a date or time of day such as {text} is never a value"))
+    }
+
     fn at(mut self, origin: Origin) -> Self {
         self.origin = self.origin.or(Some(origin));
         self
@@ -135,6 +139,25 @@ impl Node {
     }
 }
 
+impl Value {
+    /// The error where another type is wanted.
+    fn mismatch(&self, expected: &dyn Expected) -> Error {
+        let got = match self {
+            Self::Text(text) | Self::Raw(text) => Unexpected::Str(text),
+            Self::Integer(number) => match i64::try_from(*number) {
+                Ok(number) => Unexpected::Signed(number),
+                Err(_) => return Error::custom(format!("{number} is out of range")),
+            },
+            Self::Float(number) => Unexpected::Float(*number),
+            Self::Bool(flag) => Unexpected::Bool(*flag),
+            Self::Datetime(text) => return Error::date(text),
+            Self::Array(_) => Unexpected::Seq,
+            Self::Table(_) => Unexpected::Map,
+        };
+        Error::invalid_type(got, expected)
+    }
+}
+
 macro_rules! override_as {
     ($($method:ident $visit:ident $type:ty),* $(,)?) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -162,9 +185,7 @@ impl<'de> Deserializer<'de> for &Node {
             },
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Bool(flag) => visitor.visit_bool(*flag),
-            Value::Datetime(text) => {
-                Err(Error::custom(format!("a date or time of day such as {text} is never a value")))
-            }
+            Value::Datetime(text) => Err(Error::date(text)),
             Value::Array(items) => visitor.visit_seq(Items(items.iter().enumerate())),
             Value::Table(entries) => {
                 visitor.visit_map(Entries { entries: entries.iter(), current: None })
@@ -196,13 +217,21 @@ impl<'de> Deserializer<'de> for &Node {
         self.deserialize_seq(visitor)
     }
 
+    // A table only: the fields of a structure have names here.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.deserialize_seq(visitor)
+        let parsed = self.structured();
+        match &parsed.as_ref().unwrap_or(self).value {
+            Value::Table(entries) => {
+                visitor.visit_map(Entries { entries: entries.iter(), current: None })
+            }
+            other => Err(other.mismatch(&visitor)),
+        }
+        .map_err(|e: Error| e.at(self.origin))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

@@ -1,6 +1,8 @@
 //! The TOML document as a tree that remembers where each value was written. Overrides and sweep
 //! values are put into it before anything is validated.
 
+use std::path::PathBuf;
+
 use sojourn_queue::traces::Traces;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -36,6 +38,8 @@ pub(crate) struct Doc {
     pub(crate) root: Node,
     /// The traces that its elements name.
     pub(crate) traces: Traces,
+    /// The folder outside of which they may not be; `None` where they may be anywhere.
+    pub(crate) within: Option<PathBuf>,
 }
 
 impl Doc {
@@ -60,7 +64,7 @@ impl Doc {
                 .map_err(|at| fail(at, "integer out of range".to_owned()))?,
             origin: Origin::Line(lines.of(span.start)),
         };
-        Ok(Self { file: file.to_owned(), root, traces: Traces::default() })
+        Ok(Self { file: file.to_owned(), root, traces: Traces::default(), within: None })
     }
 
     /// An error about `shown`.
@@ -120,7 +124,7 @@ impl Doc {
             if let (true, [name], Value::Text(text) | Value::Raw(text)) =
                 (ALGORITHMS.contains(holder), &parts[at..], &node.value)
             {
-                let text = with_parameter(text, name, &value.value.plain());
+                let text = with_parameter(text, name, Some(&value.value.plain()));
                 *node = Node { value: Value::Text(text), origin };
                 return Ok(());
             }
@@ -183,15 +187,18 @@ const DEFAULTS: [(&str, &str); 6] = [
 ];
 
 /// Keys whose texts are an algorithm with its parameters, which a dotted name reaches into.
-const ALGORITHMS: [&str; 5] = ["qdisc", "shaper", "cc", "app", "noise"];
+pub(crate) const ALGORITHMS: [&str; 5] = ["qdisc", "shaper", "cc", "app", "noise"];
+
+/// Tables of the file that are lists, in which an override creates no element.
+pub(crate) const LISTS: [&str; 5] = ["link", "flow", "ping", "schedule", "capture"];
 
 /// Whether a dotted name is a parameter of an algorithm, so that it counts after the algorithm itself.
 pub(crate) fn is_parameter(dotted: &str) -> bool {
     matches!(parts(dotted)[..], [.., holder, _] if ALGORITHMS.contains(&holder))
 }
 
-/// The text of an algorithm with this value of its parameter, in the place of the one that it has.
-fn with_parameter(text: &str, name: &str, value: &str) -> String {
+/// The text of an algorithm with this value of a parameter, or without the parameter.
+pub(crate) fn with_parameter(text: &str, name: &str, value: Option<&str>) -> String {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let mut depth = 0_usize;
     // The parameters of a leaf, in braces, are not the shaper's.
@@ -203,15 +210,18 @@ fn with_parameter(text: &str, name: &str, value: &str) -> String {
         }
         depth == 0 && *word == name
     });
-    match place.map(|before| before + 2) {
-        Some(at) if at < words.len() => words[at] = value,
-        _ => words.extend([name, value]),
+    let place = place.map(|before| before + 1);
+    match (place, value) {
+        (Some(at), Some(value)) if at + 1 < words.len() => words[at + 1] = value,
+        (_, Some(value)) => words.extend([name, value]),
+        (Some(at), None) => drop(words.drain(at..words.len().min(at + 2))),
+        (None, None) => {}
     }
     words.join(" ")
 }
 
 /// The parts of a dotted name. The keys of `[sweep]`, `[sample]`, `set` and `replace` are themselves dotted.
-fn parts(dotted: &str) -> Vec<&str> {
+pub(crate) fn parts(dotted: &str) -> Vec<&str> {
     match dotted.split_once('.') {
         Some(("sweep" | "sample", _)) => dotted.splitn(2, '.').collect(),
         Some(("schedule", _)) => dotted.splitn(4, '.').collect(),
@@ -228,7 +238,7 @@ fn child<'n>(node: &'n mut Node, head: &str, origin: Origin) -> Result<&'n mut N
         Value::Table(entries) => {
             let index = entries.iter().position(|(k, _)| k == head).unwrap_or(entries.len());
             if index == entries.len() {
-                if ["link", "flow", "ping", "schedule", "capture"].contains(&head) {
+                if LISTS.contains(&head) {
                     return Err(format!("the file has no [[{head}]]"));
                 }
                 entries.push((head.to_owned(), Node { value: Value::Table(vec![]), origin }));
@@ -301,7 +311,7 @@ pub(crate) fn parse_value(text: &str) -> Option<Value> {
 
 /// Where a dotted name begins that would overflow the stack. The TOML parser bounds the nesting of
 /// brackets but not of dotted names; this bounds the parts of long names in the whole text.
-fn too_deep(text: &str) -> Option<usize> {
+pub(crate) fn too_deep(text: &str) -> Option<usize> {
     let mut budget = 500_usize;
     let mut at = 0;
     for piece in text.split(|c| "=,[]{}#\n".contains(c)) {

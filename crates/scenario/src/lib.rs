@@ -11,6 +11,7 @@ mod check;
 mod conditions;
 mod de;
 mod doc;
+mod edit;
 pub mod engine;
 mod error;
 mod exec;
@@ -23,6 +24,7 @@ mod load;
 mod measure;
 mod names;
 pub mod noise;
+pub mod outline;
 mod paths;
 mod ramp;
 mod resolve;
@@ -31,6 +33,7 @@ pub mod scenario;
 mod schedule;
 mod sweep;
 mod sysctl;
+pub mod tables;
 mod tcp;
 mod text;
 pub mod topology;
@@ -40,12 +43,15 @@ mod write;
 
 pub use captures::{Capture, Place, Point};
 pub use conditions::conditions;
+pub use edit::{edit, edit_within};
 pub use engine::{Engine, Run, Status, complete};
 pub use error::{Origin, ScenarioError};
 pub use exec::{Exec, Program, command_line};
 pub use file::schema;
 pub use groups::{FlowSeries, Group, Interarrival};
-pub use load::{Parsed, SweepPoint, design, expand, expand_at, load};
+pub use load::{
+    Parsed, SweepPoint, design, expand, expand_at, expand_within, load, load_within, runs,
+};
 pub use noise::Noise;
 pub use sample::{Design, Method};
 pub use scenario::{

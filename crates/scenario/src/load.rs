@@ -1,6 +1,7 @@
 //! Text to scenario: overrides, then validation; and the expansion of a sweep.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::de::read;
 use crate::doc::{Doc, Node, Value, is_parameter};
@@ -46,7 +47,19 @@ pub fn load(
     file_name: &str,
     overrides: &[(String, String)],
 ) -> Result<Parsed, ScenarioError> {
+    load_within(None, text, file_name, overrides)
+}
+
+/// The same for a text that is not trusted: no file outside of the folder `within` is read, nor by way of a
+/// symbolic link.
+pub fn load_within(
+    within: Option<&Path>,
+    text: &str,
+    file_name: &str,
+    overrides: &[(String, String)],
+) -> Result<Parsed, ScenarioError> {
     let Prepared { mut doc, axes, sample } = prepare(text, file_name, overrides)?;
+    doc.within = within.map(Path::to_owned);
     let (file, scenario) = scenario(&mut doc)?;
     // What does not act here may do so in other runs of the sweep.
     let points = sample.as_ref().map_or(1, |sample| sample.design.points);
@@ -75,6 +88,17 @@ pub fn design(
     Ok(prepare(text, file_name, overrides)?.sample.map(|sample| sample.design))
 }
 
+/// How many runs the file's sweep and sample make; without them one.
+pub fn runs(
+    text: &str,
+    file_name: &str,
+    overrides: &[(String, String)],
+) -> Result<usize, ScenarioError> {
+    let Prepared { axes, sample, .. } = prepare(text, file_name, overrides)?;
+    let points = sample.map_or(1, |sample| sample.design.points);
+    Ok(axes.iter().map(|axis| sweep::steps(axis)).fold(points, usize::saturating_mul))
+}
+
 /// All runs of the file's sweep, the first axis changing slowest; one run if it has no sweep. A file
 /// with a `[sample]` needs [`expand_at`].
 pub fn expand(
@@ -93,7 +117,19 @@ pub fn expand_at(
     overrides: &[(String, String)],
     cube: &[Vec<f64>],
 ) -> Result<Vec<SweepPoint>, ScenarioError> {
+    expand_within(None, text, file_name, overrides, cube)
+}
+
+/// The same for a text that is not trusted, as [`load_within`].
+pub fn expand_within(
+    within: Option<&Path>,
+    text: &str,
+    file_name: &str,
+    overrides: &[(String, String)],
+    cube: &[Vec<f64>],
+) -> Result<Vec<SweepPoint>, ScenarioError> {
     let Prepared { doc: mut first, mut axes, sample } = prepare(text, file_name, overrides)?;
+    first.within = within.map(Path::to_owned);
     if let Some(sample) = sample {
         let axis = sample.axis(cube).ok_or_else(|| {
             let Design { method, points, keys, .. } = &sample.design;

@@ -3,7 +3,7 @@
 
 use std::fs::File as TraceFile;
 use std::io::Read;
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Component, Path, PathBuf, absolute};
 
 use sojourn_core::grammar::split_name;
 use sojourn_queue::traces::{DelaySteps, Opportunities, RateSteps, Traces};
@@ -67,6 +67,9 @@ fn localise(doc: &mut Doc, key: &Key, text: &mut String) -> Result<(), ScenarioE
     let Some(at) = at.filter(|at| is_traced(name) && *at < parts.len()) else { return Ok(()) };
     let shown = decoded(&parts[at]);
     let path = absolute_path(&doc.file, &shown).map_err(|e| doc.fail(key, e))?;
+    if let Some(folder) = &doc.within {
+        confine(folder, &path).map_err(|e| doc.fail(key, format!("{shown}: {e}")))?;
+    }
     parts[at] = encoded(&path.to_string_lossy());
     let word = &parts[at];
     let digest = |traces: &Traces| match name {
@@ -99,6 +102,18 @@ fn localise(doc: &mut Doc, key: &Key, text: &mut String) -> Result<(), ScenarioE
 fn absolute_path(scenario_file: &str, name: &str) -> Result<PathBuf, String> {
     let folder = Path::new(scenario_file).parent().unwrap_or_else(|| Path::new(""));
     absolute(folder.join(name)).map_err(|e| format!("{name}: {e}"))
+}
+
+/// Refuses what is not in `folder`. Whether there is a file elsewhere is not told.
+fn confine(folder: &Path, path: &Path) -> Result<(), String> {
+    let outside = || format!("expected a file in the folder {}", folder.display());
+    let is_plain = !path.components().any(|part| part == Component::ParentDir);
+    let home = folder.canonicalize().map_err(|e| e.to_string())?;
+    if !(is_plain && (path.starts_with(folder) || path.starts_with(&home))) {
+        return Err(outside());
+    }
+    let place = path.canonicalize().map_err(|e| e.to_string())?;
+    if place.starts_with(&home) { Ok(()) } else { Err(outside()) }
 }
 
 fn content(path: &Path) -> Result<String, String> {

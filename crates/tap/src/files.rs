@@ -1,16 +1,60 @@
 //! Capture files of a scenario.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sojourn_capture::LinkType;
 use sojourn_capture::write::{Direction, Interface, InterfaceId, NewFile, Packet, Section, Writer};
 use sojourn_core::{Dur, Time};
 use sojourn_scenario::{Capture, Point, Scenario};
 
+/// Where a capture is written.
+pub trait Target: Write + Send {
+    /// Keeps what was written.
+    ///
+    /// # Errors
+    /// Writing fails; then there is no capture.
+    fn keep(self) -> io::Result<()>;
+}
+
+impl Target for NewFile {
+    fn keep(self) -> io::Result<()> {
+        Self::keep(self)
+    }
+}
+
+/// A capture in memory, for a machine without files; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Memory {
+    /// What was written, which is taken out.
+    pub fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Target for Memory {
+    fn keep(self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The file of one capture.
-pub struct File {
+pub struct File<W: Target = NewFile> {
     path: PathBuf,
-    writer: Writer<NewFile>,
+    writer: Writer<W>,
     /// By the number of the point.
     interfaces: Vec<InterfaceId>,
     snaplen: usize,
@@ -46,10 +90,27 @@ impl File {
         capture: &Capture,
         epoch: Time,
     ) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let out = NewFile::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Self::begin(out, path, scenario, capture, epoch)
+    }
+}
+
+impl<W: Target> File<W> {
+    /// The same in another place, which messages call `path`.
+    ///
+    /// # Errors
+    /// Writing fails; one line.
+    pub fn begin(
+        out: W,
+        path: PathBuf,
+        scenario: &Scenario,
+        capture: &Capture,
+        epoch: Time,
+    ) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("{}: {error}", path.display());
         let section =
             Section { application: "Sojourn", comment: &scenario.name, ..Section::default() };
-        let mut writer = Writer::create(&path, &section).map_err(failed)?;
+        let mut writer = Writer::new(out, &section).map_err(failed)?;
         let mut interfaces = Vec::new();
         for point in &capture.points {
             let name = point.name(scenario);
@@ -93,7 +154,8 @@ impl File {
     /// Writing fails; one line.
     pub fn keep(self) -> Result<(), String> {
         let Self { path, writer, .. } = self;
-        writer.keep().map_err(|error| format!("{}: {error}", path.display()))
+        let kept = writer.finish().and_then(Target::keep);
+        kept.map_err(|error| format!("{}: {error}", path.display()))
     }
 }
 

@@ -16,8 +16,8 @@ mod packets;
 mod recorder;
 mod tunnels;
 
-pub use files::{File, Seen};
-pub use recorder::{Recorder, into_folder, simulated};
+pub use files::{File, Memory, Seen, Target};
+pub use recorder::{Kept, Recorder, in_memory, into_folder, simulated};
 
 use sojourn_core::Time;
 

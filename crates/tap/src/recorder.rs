@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sojourn_capture::write::Direction;
+use sojourn_capture::write::{Direction, NewFile};
 use sojourn_core::{FlowId, Time};
 use sojourn_scenario::{Capture, Place, Point, Role, Scenario, Topology};
 use sojourn_sim::{Passage, Sight, Tap, hosts};
 
 use crate::EPOCH;
 use crate::comment;
-use crate::files::{File, Seen};
+use crate::files::{File, Memory, Seen, Target};
 use crate::packets::Packets;
 
 /// Writes capture files.
-pub struct Recorder {
+pub struct Recorder<W: Target = NewFile> {
     packets: Packets,
     topology: Topology,
     captures: Vec<Capture>,
-    files: Vec<File>,
+    files: Vec<File<W>>,
     /// Host of each end.
     hosts: Vec<u16>,
     /// End of each flow or ping that sends its data.
@@ -51,6 +51,27 @@ pub fn into_folder(
     Ok(Some(Box::new(Recorder::new(scenario, paths, epoch)?)))
 }
 
+/// The tap of a simulated run whose captures stay in memory, with their names; none of a scenario without captures.
+///
+/// # Errors
+/// Writing fails; one line.
+pub fn in_memory(scenario: &Arc<Scenario>) -> Result<Option<(Box<dyn Tap>, Kept)>, String> {
+    if scenario.captures.is_empty() {
+        return Ok(None);
+    }
+    let mut kept = Vec::new();
+    let file = |capture: &Capture| {
+        let (name, memory) = (capture.file_name(), Memory::default());
+        kept.push((name.clone(), memory.clone()));
+        File::begin(memory, name.into(), scenario, capture, EPOCH)
+    };
+    let files = scenario.captures.iter().map(file).collect::<Result<_, _>>()?;
+    Ok(Some((Box::new(Recorder::into_files(scenario, files)), kept)))
+}
+
+/// Captures by the names of their files.
+pub type Kept = Vec<(String, Memory)>;
+
 impl Recorder {
     /// Of the captures of `scenario`, in files of these names, whose time 0 is `epoch` since 1970-01-01 00:00 UTC.
     ///
@@ -61,21 +82,26 @@ impl Recorder {
         paths: impl Iterator<Item = PathBuf>,
         epoch: Time,
     ) -> Result<Self, String> {
-        let captures = scenario.captures.clone();
-        let topology = Topology::new(scenario);
         let file = |(capture, path)| File::create(path, scenario, capture, epoch);
-        let files = captures.iter().zip(paths).map(file).collect::<Result<_, _>>()?;
+        let files = scenario.captures.iter().zip(paths).map(file).collect::<Result<_, _>>()?;
+        Ok(Self::into_files(scenario, files))
+    }
+}
+
+impl<W: Target> Recorder<W> {
+    fn into_files(scenario: &Arc<Scenario>, files: Vec<File<W>>) -> Self {
+        let topology = Topology::new(scenario);
         let hosts: Vec<u16> = hosts(scenario).into_iter().map(|(own, _)| own).collect();
-        Ok(Self {
+        Self {
             packets: Packets::new(Arc::clone(scenario), &topology),
             topology,
-            captures,
+            captures: scenario.captures.clone(),
             files,
             senders: (0..hosts.len() / 2).map(|number| scenario.sending_end(number)).collect(),
             hosts,
             comment: String::new(),
             failure: None,
-        })
+        }
     }
 
     /// Whether a point of a capture shows what passes there, as something that the interface sends or receives.
@@ -116,7 +142,7 @@ impl Recorder {
     }
 }
 
-impl Tap for Recorder {
+impl<W: Target> Tap for Recorder<W> {
     fn wants(&self, passage: Passage, flow: FlowId) -> bool {
         self.captures.iter().any(|capture| {
             // All packets that may be seen anywhere are remembered as they are sent.

@@ -51,6 +51,7 @@ VERBS = {
     "export": "tools:exporters",
     "kernel": "tools:kernel",
     "middlebox": "middlebox:app",
+    "serve": "serve:serve",
 }
 for name, place in VERBS.items():
     app.command(f"sojourn.cli.{place}", name=name)

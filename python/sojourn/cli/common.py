@@ -18,6 +18,7 @@ from sojourn.engines import Engine
 from sojourn.estimate import shown, wall_s
 from sojourn.results import exists
 from sojourn.run import Job, check_variant, cores, find
+from sojourn.run import slug as slug
 from sojourn.scenario import Resolved, Scenario
 from sojourn.text import harmless, shortened
 
@@ -89,13 +90,6 @@ def expect(path: Path) -> None:
     """Refuses results that are not there."""
     if not path.exists() and not exists(path):
         raise UsageError(f"{path}: no such results; `sojourn run ect1` makes some")
-
-
-def slug(target: str) -> str:
-    """A target as part of a folder's name."""
-    stem = Path(target).stem if target.endswith(".toml") else target
-    kept = "".join(c if c.isalnum() or c in "_-" else "-" for c in stem)
-    return "-".join(part for part in kept.split("-") if part)[:40] or "run"
 
 
 def written(path: Path, *, as_json: bool) -> int:

@@ -54,8 +54,10 @@ def named(name: Name, options: Options | None = None) -> Engine:
     return Simulator()
 
 
-def complete(run: Run, go_on: Callable[[float], bool] | None = None) -> RunResult:
-    """Runs to the end, or until `go_on`, which gets the fraction that is done now and then, returns False."""
-    while run.advance() != "ended" and (go_on is None or go_on(run.now_s / run.duration_s)):
-        pass
+def complete(run: Run, go_on: Callable[[Run], bool] | None = None) -> RunResult:
+    """Runs to the end, or until `go_on`, which gets the run now and then and at its end, returns False."""
+    is_over = False
+    while not is_over:
+        is_over = run.advance() == "ended"
+        is_over |= go_on is not None and not go_on(run)
     return run.finish()

@@ -42,7 +42,8 @@ export function signed(value: number): string {
 /** What is said first: the delay of the queue, what all flows got, and the flow whose goodput changed most. */
 export function headline(found: readonly Difference[]): Difference[] {
   const wanted = ["queue.mean", "goodput"].map((key) => found.find(({ measure }) => measure.key === key));
-  const flows = found.filter((one) => /^flow\..*\.goodput$/.test(one.measure.key) && isDistinct(one.difference));
+  const every = found.filter(({ measure }) => /^flow\..*\.goodput$/.test(measure.key));
+  const flows = every.length > 1 ? every.filter(({ difference }) => isDistinct(difference)) : [];
   const size = ({ a, difference }: Difference): number => Math.abs(difference.mean) / Math.max(Math.abs(a.mean), 1e-9);
   const most = flows.length ? flows.reduce((a, b) => (size(b) > size(a) ? b : a)) : undefined;
   return [...wanted, most].filter((one) => one !== undefined);

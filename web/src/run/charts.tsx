@@ -49,8 +49,9 @@ export function RunCharts({ run, axis, only, more = [], over, height, palette }:
   );
 }
 
-/** Share of the time that live curves may take: a redraw of 20 ms is followed by none for 60 ms. */
-const REST = 3;
+/** Live curves are drawn no more often than this, ms; and a redraw of 60 ms is followed by none for 240 ms. */
+const INTERVAL_MS = 150;
+const REST = 4;
 
 /** The run's `drawn`, as often as there is time to draw it. */
 export function useDrawn(run: RunRecord): number {
@@ -65,7 +66,7 @@ export function useDrawn(run: RunRecord): number {
       setDrawn(latest);
       requestAnimationFrame(() => {
         const now = performance.now();
-        next.current = now + REST * (now - begun);
+        next.current = Math.max(begun + INTERVAL_MS, now + REST * (now - begun));
       });
     };
     const wait = isOver ? 0 : next.current - performance.now();

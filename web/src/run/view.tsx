@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-import { type RunRecord, runs, selected } from "../runs";
+import type { RunRecord } from "../runs";
 import { RunCharts, useDrawn } from "./charts";
 import { Facts } from "./facts";
 import { bottleneck, queueRows } from "./glance";
@@ -26,7 +26,6 @@ export function RunView({ run }: { run: RunRecord }) {
   const port = (output && bottleneck(queueRows(output))?.name) ?? run.recording.ports()[0];
   return (
     <article class="run" aria-label={run.label} data-status={run.status.value}>
-      <Choice run={run} />
       <Progress run={run} />
       {output && <Facts output={output} />}
       <TimeBar axis={axis} nowS={run.nowS.value} />
@@ -35,23 +34,6 @@ export function RunView({ run }: { run: RunRecord }) {
       {version > 0 && port && <Queue run={run} axis={axis} version={version} port={port} palette={palette} />}
       {output && <RunTables output={output} />}
     </article>
-  );
-}
-
-/** The runs of this page, of which one is looked at. */
-function Choice({ run }: { run: RunRecord }) {
-  if (runs.value.length < 2) return null;
-  return (
-    <p class="run-choice no-print">
-      <label>
-        Run{" "}
-        <select value={run.id} onChange={(event) => (selected.value = event.currentTarget.value)}>
-          {runs.value.map(({ id, label, status }, n) => (
-            <option key={id} value={id}>{n + 1}. {label}{status.value === "done" ? "" : `, ${status.value}`}</option>
-          ))}
-        </select>
-      </label>
-    </p>
   );
 }
 

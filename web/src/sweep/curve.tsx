@@ -18,7 +18,9 @@ export function CurveOf({ sweep, measure, open }: CurveProps) {
     const mean = value(cell, measure);
     return mean ? [{ cell, place, mean }] : [];
   });
-  const x = horizontal(axis.values.length, places(axis)?.at ?? null);
+  // Between two queues there is nothing.
+  const onLine = places(axis);
+  const x = horizontal(axis.values.length, onLine?.at ?? null);
   const tops = found.flatMap(({ mean }) => [mean.low ?? mean.mean, mean.high ?? mean.mean]);
   const [bottom, top] = yRange(Math.min(...tops), Math.max(...tops), true);
   const y = (v: number): number => HEIGHT - BOTTOM - ((v - bottom) / (top - bottom)) * (HEIGHT - TOP - BOTTOM);
@@ -37,7 +39,7 @@ export function CurveOf({ sweep, measure, open }: CurveProps) {
           <text key={text} x={x(place)} y={HEIGHT - BOTTOM + 18} text-anchor="middle">{text.length > 14 ? `${text.slice(0, 13)}…` : text}</text>
         ))}
         <text x={(LEFT + WIDTH - RIGHT) / 2} y={HEIGHT - 6} text-anchor="middle">{axis.key}</text>
-        <polyline class="curve" points={line} />
+        {onLine && <polyline class="curve" points={line} />}
         {found.map(({ cell, place, mean }) => (
           <g key={place} class="point" role="button" tabIndex={0} aria-label={`${cell.values[0]}: ${figure(mean.mean)} ${measure.unit}; open the run`}
             onClick={() => open(cell)} onKeyDown={(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), open(cell))}>

@@ -1,0 +1,139 @@
+"""Makes the lab's page: the engine as WebAssembly, the scripts, the scenarios, and a copy for `sojourn serve`.
+
+What a machine lacks for it is named in one line, and nothing is made: `skipped: the lab's page (...)`. With `--require`
+that is an error. Steps whose output is newer than all that they read are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WEB = ROOT / "web"
+WASM = WEB / "src/wasm"
+TARGET = "wasm32-unknown-unknown"
+#: What becomes of a module that the page loads; only what all its browsers have.
+FEATURES = ("bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals")
+
+
+class Missing(Exception):
+    """What the machine lacks, and how to get it."""
+
+
+def run(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
+    print("$", *command, flush=True)
+    subprocess.run([str(part) for part in command], cwd=cwd, check=True, env={**os.environ, **(env or {})})
+
+
+def succeeds(*command: str) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def is_current(output: Path, *sources: Path) -> bool:
+    """Whether the output is newer than every source file."""
+    if not output.exists():
+        return False
+    made = output.stat().st_mtime
+    files = (file for source in sources for file in ([source] if source.is_file() else source.rglob("*")))
+    return all(file.stat().st_mtime <= made for file in files if file.is_file())
+
+
+def compiler() -> tuple[list[str], dict[str, str]]:
+    """The cargo that compiles for browsers, its options and its environment."""
+    installed = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True)
+    if (Path(installed.stdout.strip()) / "lib/rustlib" / TARGET).exists():
+        return ["cargo", "build"], {}
+    if succeeds("rustup", "target", "add", TARGET):
+        return ["cargo", "build"], {}
+    if (source := os.environ.get("RUST_STD_SRC")) and succeeds("cargo", "+nightly", "--version"):
+        options = ["cargo", "+nightly", "build", "-Zbuild-std=std,panic_abort"]
+        return options, {"__CARGO_TESTS_ONLY_SRC_ROOT": source}
+    raise Missing(
+        f"Rust's target {TARGET}: `rustup target add {TARGET}`, or a nightly compiler and its library's source in RUST_STD_SRC"
+    )
+
+
+def bindgen() -> str:
+    """The program of the version that the crates are locked to."""
+    lock = (ROOT / "Cargo.lock").read_text()
+    found = re.search(r'name = "wasm-bindgen"\nversion = "([^"]+)"', lock)
+    if found is None:
+        raise Missing("Cargo.lock names no wasm-bindgen")
+    version = found[1]
+    program = shutil.which("wasm-bindgen") or str(Path.home() / ".cargo/bin/wasm-bindgen")
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False) if Path(program).exists() else None
+    if said is None or said.stdout.split()[-1:] != [version]:
+        # Without what its test runner needs.
+        run("cargo", "install", "wasm-bindgen-cli", "--version", version, "--no-default-features", "--bin", "wasm-bindgen")
+        program = str(Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin/wasm-bindgen")
+    return program
+
+
+def wasm() -> None:
+    module = WASM / "sojourn_bg.wasm"
+    if is_current(module, ROOT / "crates", ROOT / "Cargo.toml", ROOT / "Cargo.lock"):
+        return
+    build, env = compiler()
+    run(*build, "--profile", "web", "--locked", "--target", TARGET, "-p", "sojourn-wasm", env=env)
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    compiled = folder / TARGET / "web/sojourn_wasm.wasm"
+    made = WASM.with_name("wasm.part")
+    shutil.rmtree(made, ignore_errors=True)
+    run(bindgen(), "--target", "web", "--out-dir", made, "--out-name", "sojourn", compiled)
+    if shutil.which("wasm-opt"):
+        options = [f"--enable-{feature}" for feature in FEATURES]
+        run("wasm-opt", "-O3", *options, "-o", made / "opt.wasm", made / module.name)
+        (made / "opt.wasm").rename(made / module.name)
+    else:
+        print("skipped: wasm-opt (not installed; `apt-get install binaryen`): the module is slower")
+    shutil.rmtree(WASM, ignore_errors=True)
+    made.rename(WASM)
+
+
+def scripts() -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise Missing("npm, of Node.js 20 or newer: `apt-get install nodejs npm`")
+    if not is_current(WEB / "node_modules/.package-lock.json", WEB / "package-lock.json"):
+        run(npm, "ci", "--no-audit", "--no-fund", cwd=WEB)
+    run(npm, "run", "--silent", "check", cwd=WEB)
+    run(npm, "run", "--silent", "build", cwd=WEB)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make.py", description=__doc__)
+    parser.add_argument("--require", action="store_true", help="fail where something is missing")
+    required = parser.parse_args(arguments).require
+    try:
+        if shutil.which("npm") is None:
+            raise Missing("npm, of Node.js 20 or newer: `apt-get install nodejs npm`")
+        wasm()
+        scripts()
+        run(sys.executable, WEB / "scenarios.py", WEB / "dist/scenarios")
+    except Missing as error:
+        print(f"skipped: the lab's page ({error})")
+        return int(required)
+    except subprocess.CalledProcessError as error:
+        print(f"make.py: {error.cmd[0]} failed with {error.returncode}", file=sys.stderr)
+        return 1
+    served = ROOT / "python/sojourn/lab"
+    part = served.with_name("lab.part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(WEB / "dist", part)
+    shutil.rmtree(served, ignore_errors=True)
+    part.rename(served)
+    print(f"the page is in {(WEB / 'dist').relative_to(ROOT)}: any static server can serve it, or `sojourn serve`")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
