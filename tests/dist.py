@@ -29,7 +29,16 @@ def run(*command: str | Path, **options: object) -> subprocess.CompletedProcess[
     """A command that has to succeed."""
     print("+", *command, flush=True)
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
-    return subprocess.run(command, check=True, text=True, env=environment, **options)  # type: ignore[call-overload, no-any-return]
+    done: subprocess.CompletedProcess[str] = subprocess.run(
+        command,
+        check=False,
+        text=True,
+        env=environment,
+        **options,  # type: ignore[call-overload]
+    )
+    if done.returncode:
+        raise SystemExit(f"dist: {Path(command[0]).name} ended with {done.returncode}\n{done.stderr or ''}".rstrip())
+    return done
 
 
 def targets() -> tuple[list[str], list[str]]:

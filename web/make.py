@@ -68,10 +68,23 @@ def bindgen() -> str:
         raise Missing("Cargo.lock names no wasm-bindgen")
     version = found[1]
     program = shutil.which("wasm-bindgen") or str(Path.home() / ".cargo/bin/wasm-bindgen")
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False) if Path(program).exists() else None
+    said = (
+        subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        if Path(program).exists()
+        else None
+    )
     if said is None or said.stdout.split()[-1:] != [version]:
         # Without what its test runner needs.
-        run("cargo", "install", "wasm-bindgen-cli", "--version", version, "--no-default-features", "--bin", "wasm-bindgen")
+        run(
+            "cargo",
+            "install",
+            "wasm-bindgen-cli",
+            "--version",
+            version,
+            "--no-default-features",
+            "--bin",
+            "wasm-bindgen",
+        )
         program = str(Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin/wasm-bindgen")
     return program
 
