@@ -20,12 +20,12 @@ type QueueProps = { run: RunRecord; axis: TimeAxis; version: number; port: strin
 
 export function Queue({ run, axis, version, port, palette }: QueueProps) {
   const { recording } = run;
-  const conditions = run.output.value?.summary.conditions;
+  const output = run.output.value;
   const [inside, signalled] = useMemo(() => {
-    const estimated = conditions ? summed(occupants(recording, conditions)) : [];
+    const estimated = output ? summed(occupants(recording, output)) : [];
     const marks = summed(marked(recording, binS(run.durationS.peek())));
     return [palette.lines(estimated, false), palette.lines(marks, false)];
-  }, [recording, version, conditions, palette]);
+  }, [recording, version, output, palette]);
   return (
     <section class="queue" aria-label={`Queue ${port}`}>
       <h3>The queue {port} over time</h3>
@@ -36,7 +36,8 @@ export function Queue({ run, axis, version, port, palette }: QueueProps) {
       </div>
       {inside.length > 0 && (
         <p class="soft">
-          Estimate: segments in flight beyond delivery rate × base RTT ({figure(conditions?.base_rtt_ms?.least)} ms); the squares are what the queue itself counted.
+          Estimate, of TCP flows: segments in flight beyond delivery rate × base RTT (
+          {figure(output?.summary.conditions.base_rtt_ms?.least)} ms); the squares are what the queue itself counted.
         </p>
       )}
     </section>
