@@ -51,14 +51,11 @@ pub fn into_folder(
     Ok(Some(Box::new(Recorder::new(scenario, paths, epoch)?)))
 }
 
-/// The tap of a simulated run whose captures stay in memory, with their names; none of a scenario without captures.
+/// The tap of a simulated run whose captures stay in memory.
 ///
 /// # Errors
 /// Writing fails; one line.
-pub fn in_memory(scenario: &Arc<Scenario>) -> Result<Option<(Box<dyn Tap>, Kept)>, String> {
-    if scenario.captures.is_empty() {
-        return Ok(None);
-    }
+pub fn in_memory(scenario: &Arc<Scenario>) -> Result<(Box<dyn Tap>, Kept), String> {
     let mut kept = Vec::new();
     let file = |capture: &Capture| {
         let (name, memory) = (capture.file_name(), Memory::default());
@@ -66,7 +63,7 @@ pub fn in_memory(scenario: &Arc<Scenario>) -> Result<Option<(Box<dyn Tap>, Kept)
         File::begin(memory, name.into(), scenario, capture, EPOCH)
     };
     let files = scenario.captures.iter().map(file).collect::<Result<_, _>>()?;
-    Ok(Some((Box::new(Recorder::into_files(scenario, files)), kept)))
+    Ok((Box::new(Recorder::into_files(scenario, files)), kept))
 }
 
 /// Captures by the names of their files.
@@ -223,3 +220,6 @@ impl<W: Target> Tap for Recorder<W> {
         self.files.into_iter().try_for_each(File::keep)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! thrown as texts of one line, those of a scenario in the words of the command line.
 
 #![warn(missing_docs)]
+#![expect(clippy::needless_pass_by_value, reason = "wasm-bindgen hands values over")]
 
 mod run;
 
@@ -86,7 +87,7 @@ pub fn tables() -> String {
 /// As of [`resolve`].
 #[wasm_bindgen]
 pub fn tc(text: &str) -> Result<String, String> {
-    let script = network::script(&load(text)?).map_err(|error| error.to_string())?;
+    let script = network::script(&load(text)?)?;
     Ok(json!({ "script": script.to_string(), "limits": script.limits() }).to_string())
 }
 

@@ -32,13 +32,14 @@ impl Run {
             return Err(format!("flow.{}.exec: there are no programs in a browser", flow.name));
         }
         let mut simulation = Simulation::new(Arc::clone(&scenario));
-        let tap = if captures { sojourn_tap::in_memory(&scenario)? } else { None };
-        let captures = tap.map_or_else(Vec::new, |(tap, kept)| {
+        let mut kept = Kept::new();
+        if captures && !scenario.captures.is_empty() {
+            let (tap, files) = sojourn_tap::in_memory(&scenario)?;
             simulation.tap(tap);
-            kept
-        });
+            kept = files;
+        }
         let duration_s = scenario.duration.as_secs_f64();
-        Ok(Self { simulation: Some(Box::new(simulation)), captures, duration_s })
+        Ok(Self { simulation: Some(Box::new(simulation)), captures: kept, duration_s })
     }
 
     /// Length of the scenario, s.
