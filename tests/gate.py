@@ -41,7 +41,9 @@ STAGES = {
     # Where the compiler, Node.js or a browser is missing, it says so, and so do the tests that need them.
     "web": Stage([*MAKE, "web"], ("lint",)),
     # Work is stolen because a few tests, those with a real kernel, take nearly all the time.
-    "python": Stage([PYTHON, "-m", "pytest", "--numprocesses", "auto", "--dist", "worksteal"], ("compile", "demo", "web")),
+    "python": Stage(
+        [PYTHON, "-m", "pytest", "--numprocesses", "auto", "--dist", "worksteal"], ("compile", "demo", "web")
+    ),
 }
 RUST_RESULT = re.compile(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 RUST_SKIP = re.compile(r"test (\S+) .*\.\.\. ignored(?:, (.*))?")

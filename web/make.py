@@ -20,7 +20,7 @@ WASM = WEB / "src/wasm"
 TARGET = "wasm32-unknown-unknown"
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """What the machine lacks, and how to get it."""
 
 
@@ -29,11 +29,13 @@ def run(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = Non
     subprocess.run([str(part) for part in command], cwd=cwd, check=True, env={**os.environ, **(env or {})})
 
 
-def succeeds(*command: str) -> bool:
+def said(*command: str) -> str | None:
+    """What a command prints; None if it fails, or is not there."""
     try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        return False
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def is_current(output: Path, *sources: Path) -> bool:
@@ -47,16 +49,17 @@ def is_current(output: Path, *sources: Path) -> bool:
 
 def compiler() -> tuple[list[str], dict[str, str]]:
     """The cargo that compiles for browsers, its options and its environment."""
-    installed = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True)
-    if (Path(installed.stdout.strip()) / "lib/rustlib" / TARGET).exists():
+    root = said("rustc", "--print", "sysroot")
+    if root is not None and (Path(root) / "lib/rustlib" / TARGET).exists():
         return ["cargo", "build"], {}
-    if succeeds("rustup", "target", "add", TARGET):
+    if said("rustup", "target", "add", TARGET) is not None:
         return ["cargo", "build"], {}
-    if (source := os.environ.get("RUST_STD_SRC")) and succeeds("cargo", "+nightly", "--version"):
+    if (source := os.environ.get("RUST_STD_SRC")) and said("cargo", "+nightly", "--version"):
         options = ["cargo", "+nightly", "build", "-Zbuild-std=std,panic_abort"]
         return options, {"__CARGO_TESTS_ONLY_SRC_ROOT": source}
-    raise Missing(
-        f"Rust's target {TARGET}: `rustup target add {TARGET}`, or a nightly compiler and its library's source in RUST_STD_SRC"
+    raise MissingError(
+        f"Rust's target {TARGET}: `rustup target add {TARGET}`, or a nightly compiler "
+        "and its library's source in RUST_STD_SRC"
     )
 
 
@@ -65,15 +68,10 @@ def bindgen() -> str:
     lock = (ROOT / "Cargo.lock").read_text()
     found = re.search(r'name = "wasm-bindgen"\nversion = "([^"]+)"', lock)
     if found is None:
-        raise Missing("Cargo.lock names no wasm-bindgen")
+        raise MissingError("Cargo.lock names no wasm-bindgen")
     version = found[1]
     program = shutil.which("wasm-bindgen") or str(Path.home() / ".cargo/bin/wasm-bindgen")
-    said = (
-        subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-        if Path(program).exists()
-        else None
-    )
-    if said is None or said.stdout.split()[-1:] != [version]:
+    if (said(program, "--version") or "").split()[-1:] != [version]:
         # Without what its test runner needs.
         run(
             "cargo",
@@ -107,7 +105,7 @@ def wasm() -> None:
 def scripts() -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise Missing("npm, of Node.js 20 or newer: `apt-get install nodejs npm`")
+        raise MissingError("npm, of Node.js 20 or newer: `apt-get install nodejs npm`")
     if not is_current(WEB / "node_modules/.package-lock.json", WEB / "package-lock.json"):
         run(npm, "ci", "--no-audit", "--no-fund", cwd=WEB)
     run(npm, "run", "--silent", "check", cwd=WEB)
@@ -120,11 +118,11 @@ def main(arguments: list[str]) -> int:
     required = parser.parse_args(arguments).require
     try:
         if shutil.which("npm") is None:
-            raise Missing("npm, of Node.js 20 or newer: `apt-get install nodejs npm`")
+            raise MissingError("npm, of Node.js 20 or newer: `apt-get install nodejs npm`")
         wasm()
         scripts()
         run(sys.executable, WEB / "scenarios.py", WEB / "dist/scenarios")
-    except Missing as error:
+    except MissingError as error:
         print(f"skipped: the lab's page ({error})")
         return int(required)
     except subprocess.CalledProcessError as error:
