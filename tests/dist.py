@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 BIN = ROOT / ".venv/bin"
 GLIBC, MUSL = "x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl"
-#: The oldest glibc that the wheel runs with: Debian 11, Ubuntu 20.04, RHEL 9.
-PLATFORMS = {GLIBC: "manylinux_2_28", MUSL: "musllinux_1_2"}
+#: manylinux2014 is glibc 2.17, the oldest that Rust has.
+PLATFORMS = {GLIBC: "manylinux2014", MUSL: "musllinux_1_2"}
 SCENARIO = ROOT / "scenarios/prague-vs-cubic.toml"
 
 
