@@ -15,6 +15,9 @@ import {
 } from "./engine";
 import type { Call, Reply, Request } from "./protocol";
 
+/** The JSON Schema of the scenario file, a script of its own: it is wanted when a form or the editor opens. */
+const schema = async (): Promise<object> => (await import("../../../scenarios/scenario.schema.json")).default;
+
 /** Where the build put these; relative to the page. */
 declare const WORKER_URL: string;
 declare const WASM_URL: string;
@@ -51,7 +54,7 @@ export class LocalEngine implements Engine {
   }
 
   tables(): Promise<Tables> {
-    this.#tables ??= this.#call("tables").then((json) => JSON.parse(json) as Tables);
+    this.#tables ??= Promise.all([this.#call("tables"), schema()]).then(([json, schema]) => ({ ...(JSON.parse(json) as Tables), schema }));
     return this.#tables;
   }
 
