@@ -53,12 +53,13 @@ check: ## everything that CI does, with the seconds of each stage
 soak: ## hours of drawn cases, of fuzzing by coverage, of AddressSanitizer and Miri (STAGES=, COUNT=, FROM=, SECONDS=)
 	@$(PYTHON) tests/soak.py $(STAGES)
 
-bench: build ## speed of the engine, of every queue, of the SCReAM tool, of captures and of the middlebox
+bench: build ## speed of the engine, of every queue, of the SCReAM tool, of captures, of the middlebox and of the lab
 	cargo bench --locked -p sojourn-sim --bench engine
 	cargo bench --locked -p sojourn-queue --bench qdisc
 	cargo bench --locked -p sojourn-scream-tool --bench scream_tool
 	cargo bench --locked -p sojourn-inspect --bench captures
 	$(BIN)/python benches/live.py cost
+	$(BIN)/python benches/lab_speed.py
 
 bench-check: ## instructions per packet beside benches/baseline.json, with valgrind (BLESS=1 records them anew)
 	@$(PYTHON) benches/check.py $(if $(BLESS),--bless)

@@ -1,4 +1,4 @@
-"""A server of the lab for tests, with a client that sends exactly what it is told."""
+"""A server of the lab for tests, with a client that sends exactly what it is given."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STRANGE = "not for strangers"
 
 
 class Browser:
-    """A client of one server, which sends exactly what it is told."""
+    """A client of one server, which sends exactly what it is given."""
 
     def __init__(self, server: Server) -> None:
         self.server, self.folder = server, server.lab.setup.folder

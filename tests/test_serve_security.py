@@ -198,7 +198,7 @@ def test_a_text_reads_no_file_outside_of_its_folder(browser: Browser, name: str)
         status, answer = browser.tell("POST", f"/api/{path}", body)
         assert status == 400, (path, body)
         assert "expected a file in the folder" in answer["error"], answer
-    if not name.startswith(("link", "deep")):  # nor is told whether there is one
+    if not name.startswith(("link", "deep")):  # nor does the answer say whether there is one
         _, answer = browser.tell("POST", "/api/resolve", {"text": TRACED.format(named.replace("outside", "absent"))})
         assert "expected a file in the folder" in answer["error"]
         edits = [{"text": TRACED.format(other), "key": "seed", "value": "7"} for other in (named, "../absent.txt")]

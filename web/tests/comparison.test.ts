@@ -46,7 +46,7 @@ test("a difference is paired by seed, and said in one sentence", () => {
 
 test("a difference that seeds explain is said to be none", () => {
   const [first] = differences([output(1, 1), output(2, 1)], [output(1.4, 1), output(1.9, 1)]);
-  assert.match(sentence(first!), /cannot be told from none$/);
+  assert.match(sentence(first!), /cannot be distinguished from none$/);
 });
 
 test("one seed has no interval", () => {

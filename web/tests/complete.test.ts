@@ -38,7 +38,7 @@ test("headers are tables of the file", () => {
   assert.deepEqual(labels("a = 1\n[[li|"), ["link", "flow", "tcp"]);
 });
 
-test("values are algorithms, their parameters, or the words of the schema", () => {
+test("values are algorithms, their parameters, or values of the schema", () => {
   assert.deepEqual(labels('[[link]]\nqdisc = "du|'), ["dualpi2"]);
   assert.deepEqual(labels('[[link]]\nqdisc = "dualpi2 st|'), ["step_thresh"]);
   assert.deepEqual(labels('[[flow]]\ncc = "|'), ["prague"]);

@@ -48,7 +48,7 @@ test("who is in a queue is a sum of a group's flows, whenever they were open", (
   assert.deepEqual([all!.name, [...all!.v]], ["p-* (9)", [8, 13, 13]]);
 });
 
-test("up to eight flows keep their lines, and names that begin alike are told apart from others", () => {
+test("up to eight flows keep their lines, and names that begin alike are distinguished from others", () => {
   assert.equal(gathered(["cubic", "prague", "bbr"]).size, 3);
   const names = [...Array.from({ length: 6 }, (_, n) => `a-x${n}`), ...Array.from({ length: 6 }, (_, n) => `b-y${n}`)];
   assert.deepEqual([...gathered(names).keys()], ["a-x* (6)", "b-y* (6)"]);

@@ -5,7 +5,7 @@ import { Cancelled, ScenarioError } from "../src/engine/engine";
 import { LocalEngine } from "../src/engine/local";
 import type { Reply, Request } from "../src/engine/protocol";
 
-/** A worker that does what its scenario's text says: `done`, `fail`, or nothing until it is told. */
+/** A worker that does what its scenario's text says: `done`, `fail`, or nothing until it is asked. */
 class FakeWorker {
   static all: FakeWorker[] = [];
   onmessage: ((event: { data: Reply }) => void) | null = null;

@@ -169,7 +169,7 @@ export function foldable(root, fragment) {
   });
   addEventListener("afterprint", () => {
     for (const part of shut) part.open = false;
-    // The toggles are told of in a task of their own.
+    // Toggle events come in a task of their own.
     setTimeout(() => { printing = false; });
   });
   for (const button of all) {

@@ -41,7 +41,7 @@ export class Plots {
    * @param {any} uPlot
    * @param {(run: string) => Run | undefined} run
    * @param {[string, string]} sides what the sides of a comparison are called
-   * @param {(run: string, span: Span | null) => void} [zoomed] told of what the reader zooms to, null for all of it
+   * @param {(run: string, span: Span | null) => void} [zoomed] called with what the reader zooms to, null for all of it
    */
   constructor(uPlot, run, sides, zoomed = () => {}) {
     this.uPlot = uPlot;

@@ -1,4 +1,4 @@
-"""Binds an address and answers until it is told to end."""
+"""Binds an address and answers until it is stopped."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _bound(host: str, port: int | None) -> socket.socket:
         try:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind((place[4][0], number))
-            made.listen()  # who is told the address may ask at once
+            made.listen()  # whoever reads the address may ask at once
         except OSError as error:
             made.close()
             if number != USUAL_PORT or port is not None:

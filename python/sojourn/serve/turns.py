@@ -11,7 +11,7 @@ LOOK_S = 0.2
 
 
 class Turns:
-    """At most so many at a time, in the order in which they ask; what runs in real time runs alone."""
+    """At most a number of them at a time, in the order in which they ask; what runs in real time runs alone."""
 
     def __init__(self, most: int) -> None:
         self._most = most

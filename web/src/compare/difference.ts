@@ -28,7 +28,7 @@ export function sentence({ measure, a, b, difference }: Difference): string {
   const { low, high, n } = difference;
   const values = `${measure.label} ${figure(a.mean)}${unit} → ${figure(b.mean)}${unit}`;
   if (low === null || high === null) return `${values}: difference ${signed(difference.mean)}${unit}, 1 seed: no interval`;
-  const verdict = isDistinct(difference) ? "" : "; with these seeds it cannot be told from none";
+  const verdict = isDistinct(difference) ? "" : "; with these seeds it cannot be distinguished from none";
   if (low === high) return `${values}: difference ${signed(low)}${unit}, the same with all ${n} seeds`;
   return `${values}: difference ${signed(difference.mean)}${unit} [${signed(low)}, ${signed(high)}], ${n} seeds${verdict}`;
 }

@@ -111,7 +111,7 @@ type Packed = { name: string; unit: string; t: string; v: string };
 const KEY = "sojourn-token";
 /** Before a stream that broke is asked for again. */
 const RETRY_MS = 1000;
-/** A browser opens six connections to a server: beyond so many streams, events are asked for now and then. */
+/** A browser opens six connections to a server: beyond that number of streams, events are polled. */
 const MOST_STREAMS = 3;
 const LOOK_MS = 150;
 

@@ -3,6 +3,7 @@
 import { open } from "../scenario/document";
 import { question, tab, view } from "../state";
 import { selected, type RunRecord } from "../runs";
+import { about as server } from "../serve/state";
 import { ask, fileOf, known, type Asked } from "./ask";
 import { Comparison } from "./comparison";
 import type { Question, Side } from "./entry";
@@ -20,7 +21,7 @@ function Questions() {
     <div class="gallery">
       <h1>What do you want to know?</h1>
       <p class="lead">
-        Queues and congestion control, packet by packet, as Linux does them: simulated here, in this page. Pick a
+        Queues and congestion control, packet by packet, as Linux does them: simulated {server.value ? "on this machine" : "here, in this page"}. Pick a
         question; it is answered in a second.
       </p>
       <ul class="cards">
@@ -36,7 +37,7 @@ function Questions() {
       <p class="soft">
         Or <button type="button" class="link" onClick={() => (view.value = "lab")}>write a scenario of your own</button>,
         or look through those of <button type="button" class="link" onClick={() => (view.value = "suites")}>published tests</button>.
-        Nothing is sent anywhere: the engine runs in this page.
+        Nothing is sent anywhere: the engine runs {server.value ? "on this machine" : "in this page"}.
       </p>
     </div>
   );
