@@ -72,6 +72,7 @@ def job(server: Browser) -> str:
 def test_a_run_of_the_page_is_a_result_of_the_server(pages: lab.Lab, server: Browser) -> None:
     page = open_(pages, server, lab.link(SCENARIO, "served"))
     assert "token" not in page.url
+    page.locator(".path").get_by_role("button", name="bneck").first.wait_for(timeout=PATIENCE_MS)
     page.get_by_text("10 s simulated in").wait_for(timeout=PATIENCE_MS)
     goodput = float(page.locator(".lab-outcome b").first.inner_text())
     (path,) = (server.folder / "results/lab").iterdir()

@@ -87,7 +87,7 @@ def test_the_container_is_built_from_a_wheel_and_runs_as_no_root() -> None:
     assert {word for word, _ in lines} <= {"FROM", "RUN", "COPY", "WORKDIR", "USER", "ENTRYPOINT", "CMD"}
     bases = [rest for word, rest in lines if word == "FROM"]
     assert len(bases) == 2, "the second has no compiler"
-    assert all(re.fullmatch(r"\S+/\S+:\d[\w.-]+( AS \w+)?", base) for base in bases), "with host and version"
+    assert all(re.fullmatch(r"\w+:\d[\w.-]+( AS \w+)?", base) for base in bases), "with a version"
     minimum = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["rust-version"]
     rust = re.search(r"rust:(\d+)\.(\d+)", bases[0])
     assert rust is not None

@@ -60,7 +60,7 @@ def test_texts_are_answered_as_the_command_does(browser: Browser) -> None:
     wanted = sojourn.Scenario(text).resolve({"link.bneck.rate": "50Mbit"})
     assert answer["toml"] == wanted.text
     assert answer["conditions"]["bottlenecks"] == ["bneck"]
-    assert answer["topology"]["links"][0]["name"] == "bneck"
+    assert answer["outline"]["links"][0]["name"] == "bneck"
     assert "target" in answer["toml"]
     assert "target" not in answer["brief"]
     swept = text + '[sweep]\n"link.bneck.rate" = ["10Mbit", "20Mbit"]\n'

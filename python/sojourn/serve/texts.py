@@ -98,7 +98,7 @@ def described(resolved: Resolved) -> dict[str, Any]:
         "brief": _core.brief(resolved.text),
         "warnings": list(resolved.warnings),
         "conditions": json.loads(_core.conditions(resolved.text)),
-        "topology": json.loads(_core.outline(resolved.text)),
+        "outline": json.loads(_core.outline(resolved.text)),
     }
 
 
