@@ -51,11 +51,11 @@ class Server:
             limit_concurrency=256,
         )
         self._served = _Served(config, self.lab)
-        ready()
         try:
+            ready()
             self._served.run(sockets=[self._socket])
         except KeyboardInterrupt:
-            pass  # uvicorn ends, and then hands the signal on
+            pass  # before uvicorn listens to signals; or it has ended, and then hands the signal on
         finally:
             self._socket.close()
             cancelled = self.lab.jobs.close()

@@ -26,6 +26,9 @@ export type ChartProps = {
 export function Chart({ axis, title, unit, lines, fromZero = true, height = 190 }: ChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
+  const isSeen = useRef(true);
+  /** Draws what has changed while the chart was out of sight: several charts in one picture are too many for an interaction. */
+  const late = useRef<(() => void) | null>(null);
   const caption = useId();
   const { hidden, shown } = axis;
   const visible = useMemo(() => lines.filter(({ label }) => !hidden.value.has(label)), [lines, hidden.value]);
@@ -34,9 +37,14 @@ export function Chart({ axis, title, unit, lines, fromZero = true, height = 190 
   useLayoutEffect(() => {
     const at = host.current!;
     if (plot.current?.takes(visible)) {
-      plot.current.draw(visible);
+      late.current = () => {
+        late.current = null;
+        plot.current?.draw(visible);
+      };
+      if (isSeen.current) late.current();
       return;
     }
+    late.current = null;
     plot.current?.destroy();
     plot.current = new Plot(at, at.clientWidth || 600, axis, visible, { fromZero, height });
     plot.current.point();
@@ -46,7 +54,16 @@ export function Chart({ axis, title, unit, lines, fromZero = true, height = 190 
     const at = host.current!;
     const observer = new ResizeObserver(() => at.clientWidth > 0 && plot.current?.resize(at.clientWidth, height));
     observer.observe(at);
+    const sight = new IntersectionObserver((entries) => {
+      isSeen.current = entries.at(-1)!.isIntersecting;
+      if (isSeen.current) late.current?.();
+    }, { rootMargin: "100px" });
+    sight.observe(at);
+    const print = (): void => late.current?.();
+    addEventListener("beforeprint", print);
     return () => {
+      removeEventListener("beforeprint", print);
+      sight.disconnect();
       observer.disconnect();
       plot.current?.destroy();
       plot.current = null;
