@@ -256,24 +256,33 @@ export class Client {
   }
 
   async #json<T>(method: string, path: string, body?: object): Promise<T> {
-    return (await (await this.#ask(method, path, body)).json()) as T;
+    return (await unlessLeft((await this.#ask(method, path, body)).json())) as T;
   }
 
   async #ask(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { "X-Sojourn-Token": this.token };
     if (body) headers["Content-Type"] = "application/json";
-    const response = await fetch(`api/${path}`, {
+    const asked = fetch(`api/${path}`, {
       method,
       headers,
       ...(body ? { body: JSON.stringify(body) } : {}),
       ...(signal ? { signal } : {}),
     });
+    const response = await unlessLeft(asked, signal);
     if (response.ok) return response;
     const said = (await response.json().catch(() => ({}))) as { error?: string; line?: number };
     const message = said.error ?? `${response.status} ${response.statusText}`;
     const isText = response.status === 400 && ["resolve", "expand", "edit", "tc", "jobs"].includes(path);
     throw isText ? new ScenarioError(message, said.line) : new Refused(message, response.status);
   }
+}
+
+/** What a request gives; for ever nothing if the browser aborts it, since then the page is left and nobody waits. */
+function unlessLeft<T>(given: Promise<T>, signal?: AbortSignal): Promise<T> {
+  return given.catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "AbortError" && !signal?.aborted) return new Promise<T>(() => undefined);
+    throw error;
+  });
 }
 
 /** A path with its slashes, and everything else as a URL has it. */
