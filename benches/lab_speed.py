@@ -1,4 +1,4 @@
-"""How fast the lab is in a browser here: the table of docs/performance.md.
+"""How fast the lab is in a browser here: the table of docs/guide/lab.md.
 
     python benches/lab_speed.py [--repeat 5] [--document FILE]
 

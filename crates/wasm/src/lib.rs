@@ -1,7 +1,7 @@
 //! The engine in a browser: conversions between JavaScript and the engine, nothing else.
 //!
 //! The functions are those of `sojourn._core`. Structures travel as JSON, series as typed arrays. Errors are
-//! thrown as texts of one line, those of a scenario as the command line prints them.
+//! thrown as texts of one line; those of a scenario as JSON of that line, as the command line prints it, and its place.
 
 #![warn(missing_docs)]
 #![expect(clippy::needless_pass_by_value, reason = "wasm-bindgen hands values over")]
