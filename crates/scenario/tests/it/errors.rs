@@ -67,6 +67,15 @@ fn bad_quantity_says_what_is_expected() {
 }
 
 #[test]
+fn only_a_table_is_taken_for_a_table() {
+    let reverse = |value: &str| format!("delay = \"5ms\"\nreverse = {value}");
+    for (value, got) in [("[\"10Mbit\"]", "an array"), ("3", "3"), ("\"10Mbit\"", "\"10Mbit\"")] {
+        let expected = format!("my.toml:10: link.bneck.reverse: expected a table, got {got}");
+        edited("delay = \"5ms\"", &reverse(value), &expected);
+    }
+}
+
+#[test]
 fn unknown_key_names_the_nearest() {
     edited(
         "rate =",
