@@ -104,7 +104,7 @@ fn absolute_path(scenario_file: &str, name: &str) -> Result<PathBuf, String> {
     absolute(folder.join(name)).map_err(|e| format!("{name}: {e}"))
 }
 
-/// Refuses what is not in `folder`. Whether there is a file elsewhere is not told.
+/// Refuses what is not in `folder`. The error does not say whether there is a file elsewhere.
 fn confine(folder: &Path, path: &Path) -> Result<(), String> {
     let outside = || format!("expected a file in the folder {}", folder.display());
     let is_plain = !path.components().any(|part| part == Component::ParentDir);
