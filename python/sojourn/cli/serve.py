@@ -62,14 +62,16 @@ def serve(
     server = Server(made, host, port)
 
     def ready() -> None:
+        if not as_json:
+            say(f"results of the page's runs go to {LAB}; Ctrl-C ends it")
+        if not server.address.is_loopback:
+            say(f"warning: --host {host}: other machines reach it, and the token crosses the network unencrypted")
+        # The address comes last: whoever reads it may take everything else as said.
         if as_json:
             about = {"url": server.url, "token": server.token, "folder": str(made.folder)}
             print(json.dumps({"schema": "sojourn/serve/1", **about}), flush=True)
         else:
             print(server.url, flush=True)
-            say(f"results of the page's runs go to {LAB}; Ctrl-C ends it")
-        if not server.address.is_loopback:
-            say(f"warning: --host {host}: other machines reach it, and the token crosses the network unencrypted")
         if open_ or (open_ is None and not as_json and _has_display()):
             webbrowser.open(server.url)
 
