@@ -96,7 +96,8 @@ class Page:
         give_up = time.monotonic() + patience_s
         while not self.evaluate(f"Boolean({expression})"):
             if time.monotonic() > give_up:
-                raise TimeoutError(expression)
+                shown = self.evaluate("[location.hash.slice(0, 40), document.body.innerText.slice(0, 2000)]")
+                raise TimeoutError(f"{expression}: the page shows {shown}, errors {self.errors}")
             time.sleep(0.05)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:

@@ -109,7 +109,7 @@ export type JobEvent = { n: number } & (
 type Packed = { name: string; unit: string; t: string; v: string };
 
 const KEY = "sojourn-token";
-/** Before a stream that broke is asked for again. */
+/** Before what broke is asked for again. */
 const RETRY_MS = 1000;
 /** A browser opens six connections to a server: beyond that number of streams, events are polled. */
 const MOST_STREAMS = 3;
@@ -256,19 +256,18 @@ export class Client {
   }
 
   async #json<T>(method: string, path: string, body?: object): Promise<T> {
-    return (await unlessLeft((await this.#ask(method, path, body)).json())) as T;
+    return patiently(method === "GET", async () => (await this.#ask(method, path, body)).json() as Promise<T>);
   }
 
   async #ask(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { "X-Sojourn-Token": this.token };
     if (body) headers["Content-Type"] = "application/json";
-    const asked = fetch(`api/${path}`, {
+    const response = await fetch(`api/${path}`, {
       method,
       headers,
       ...(body ? { body: JSON.stringify(body) } : {}),
       ...(signal ? { signal } : {}),
     });
-    const response = await unlessLeft(asked, signal);
     if (response.ok) return response;
     const said = (await response.json().catch(() => ({}))) as { error?: string; line?: number };
     const message = said.error ?? `${response.status} ${response.statusText}`;
@@ -277,12 +276,20 @@ export class Client {
   }
 }
 
-/** What a request gives; for ever nothing if the browser aborts it, since then the page is left and nobody waits. */
-function unlessLeft<T>(given: Promise<T>, signal?: AbortSignal): Promise<T> {
-  return given.catch((error: unknown) => {
-    if (error instanceof DOMException && error.name === "AbortError" && !signal?.aborted) return new Promise<T>(() => undefined);
-    throw error;
-  });
+/**
+ * What a request gives. One that the browser aborts belongs to a page that is being left, where nobody waits for an
+ * error; a page that is still there after a while asks again, or fails if asking twice would do something twice.
+ */
+async function patiently<T>(canRepeat: boolean, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof DOMException && error.name === "AbortError")) throw error;
+      await new Promise((go) => setTimeout(go, RETRY_MS));
+      if (!canRepeat) throw error;
+    }
+  }
 }
 
 /** A path with its slashes, and everything else as a URL has it. */

@@ -47,10 +47,15 @@ export async function look(all = false): Promise<void> {
   if (!from) return;
   clearTimeout(timer);
   const before = jobs.value.filter(isUnderWay).length;
-  jobs.value = await from.jobs();
-  const now = jobs.value.filter(isUnderWay).length;
-  if (all || now < before) sets.value = await from.results();
-  if (now > 0) timer = setTimeout(() => void look().catch(() => undefined), LOOK_MS);
+  let now = before;
+  try {
+    jobs.value = await from.jobs();
+    now = jobs.value.filter(isUnderWay).length;
+    if (all || now < before) sets.value = await from.results();
+  } finally {
+    // A look that fails is not the last.
+    if (now > 0) timer = setTimeout(() => void look().catch(() => undefined), LOOK_MS);
+  }
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
