@@ -69,7 +69,7 @@ function Curves({ comparison }: { comparison: Comparison }) {
   }, [comparison]);
   return (
     <>
-      <TimeBar axis={axis} nowS={durationS} />
+      <TimeBar axis={axis} end={{ value: durationS }} />
       <div class="charts">
         {parts.map(({ panel, lines }) => (
           <Chart key={panel.key} axis={axis} title={panel.title} unit={panel.unit} fromZero={panel.fromZero} lines={lines} />

@@ -68,7 +68,7 @@ function Beside({ run, output, found: { measurement, changed } }: { run: RunReco
       </p>
       <p class="soft">Source: {measurement.source}. Dashed: measured, thinned for the picture; numbers are of the full data.</p>
       {changed && changed.length > 0 && <Other changed={changed} />}
-      <TimeBar axis={axis} nowS={durationS} />
+      <TimeBar axis={axis} end={{ value: durationS }} />
       <div class="charts">
         {pairs.map(({ title, unit, lines, fromZero }) => <Chart key={title} axis={axis} title={title} unit={unit} lines={lines} fromZero={fromZero} />)}
       </div>

@@ -12,6 +12,7 @@ import { Numbers } from "./numbers";
 import { Plot } from "./plot";
 import { themes } from "./theme";
 import type { TimeAxis } from "./time";
+import { drawSoon, forget } from "./turns";
 
 export type ChartProps = {
   readonly axis: TimeAxis;
@@ -27,44 +28,51 @@ export function Chart({ axis, title, unit, lines, fromZero = true, height = 190 
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
   const isSeen = useRef(true);
-  /** Draws what has changed while the chart was out of sight: several charts in one picture are too many for an interaction. */
+  /** What has changed and is not drawn yet. */
   const late = useRef<(() => void) | null>(null);
   const caption = useId();
   const { hidden, shown } = axis;
   const visible = useMemo(() => lines.filter(({ label }) => !hidden.value.has(label)), [lines, hidden.value]);
+  const means = useMemo(() => lines.map(({ v }) => v.reduce((sum, value) => sum + value, 0) / v.length), [lines]);
   const range = shown.value;
 
   useLayoutEffect(() => {
     const at = host.current!;
-    if (plot.current?.takes(visible)) {
+    if (plot.current?.takes(lines)) {
       late.current = () => {
         late.current = null;
-        plot.current?.draw(visible);
+        plot.current?.draw(lines, hidden.peek());
       };
-      if (isSeen.current) late.current();
+      if (isSeen.current) drawSoon(at, late.current);
       return;
     }
     late.current = null;
+    forget(at);
     plot.current?.destroy();
-    plot.current = new Plot(at, at.clientWidth || 600, axis, visible, { fromZero, height });
+    plot.current = new Plot(at, at.clientWidth || 600, axis, lines, { fromZero, height });
     plot.current.point();
-  }, [visible, range, axis, fromZero]);
+  }, [lines, hidden.value, range, axis, fromZero]);
 
   useEffect(() => {
     const at = host.current!;
     const observer = new ResizeObserver(() => at.clientWidth > 0 && plot.current?.resize(at.clientWidth, height));
     observer.observe(at);
+    // A chart out of sight is drawn when it comes in sight, or is printed.
     const sight = new IntersectionObserver((entries) => {
       isSeen.current = entries.at(-1)!.isIntersecting;
-      if (isSeen.current) late.current?.();
+      if (isSeen.current && late.current) drawSoon(at, late.current);
     }, { rootMargin: "100px" });
     sight.observe(at);
-    const print = (): void => late.current?.();
+    const print = (): void => {
+      forget(at);
+      late.current?.();
+    };
     addEventListener("beforeprint", print);
     return () => {
       removeEventListener("beforeprint", print);
       sight.disconnect();
       observer.disconnect();
+      forget(at);
       plot.current?.destroy();
       plot.current = null;
     };
@@ -90,7 +98,7 @@ export function Chart({ axis, title, unit, lines, fromZero = true, height = 190 
         <b>{title}</b>{unit && `, ${unit}`}
       </figcaption>
       <div ref={host} class="chart-canvas" role="group" aria-roledescription="chart" tabIndex={0} onKeyDown={press}
-        aria-label={described(title, unit, visible)} aria-keyshortcuts="+ - 0 ArrowLeft ArrowRight" />
+        aria-label={described(title, unit, lines, means, visible)} aria-keyshortcuts="+ - 0 ArrowLeft ArrowRight" />
       <Legend axis={axis} lines={lines} unit={unit} />
       <Numbers axis={axis} lines={visible} title={title} unit={unit} />
     </figure>
@@ -98,7 +106,7 @@ export function Chart({ axis, title, unit, lines, fromZero = true, height = 190 
 }
 
 /** What a picture says to who does not see it: what is drawn, with means. */
-function described(title: string, unit: string, lines: readonly Line[]): string {
-  const means = lines.map(({ label, v }) => `${label} mean ${figure(v.reduce((sum, value) => sum + value, 0) / v.length)}`);
-  return `${title}${unit && ` in ${unit}`} over time: ${means.join("; ")}. Keys: plus, minus and 0 zoom, arrows move the instant.`;
+function described(title: string, unit: string, lines: readonly Line[], means: readonly number[], visible: readonly Line[]): string {
+  const drawn = visible.map((line) => `${line.label} mean ${figure(means[lines.indexOf(line)])}`);
+  return `${title}${unit && ` in ${unit}`} over time: ${drawn.join("; ")}. Keys: plus, minus and 0 zoom, arrows move the instant.`;
 }

@@ -1,57 +1,46 @@
-/** The charts of a run, while it goes on and after: `<RunCharts run={run} only={["rate", "queue_delay"]} />`. */
+/** The charts of a run, while it goes on and after. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { RunRecord } from "../runs";
 import { Chart } from "./chart";
-import { type Line, Palette } from "./looks";
-import { type Panel, type PanelKey, named, panels } from "./panels";
-import { TimeAxis } from "./time";
+import type { Palette } from "./looks";
+import { named, panels } from "./panels";
+import type { TimeAxis } from "./time";
+import { whenDrawn } from "./turns";
 
 export type RunChartsProps = {
   readonly run: RunRecord;
-  /** Of the caller, if other things follow the same time; else the charts have one of their own. */
-  readonly axis?: TimeAxis;
-  /** Which panels are drawn, in their order; all without it. */
-  readonly only?: readonly PanelKey[];
+  readonly axis: TimeAxis;
+  /** Colours of the view's flows and queues. */
+  readonly palette: Palette;
   /** Further series by name, `*` for any part. */
-  readonly more?: readonly string[];
-  /** Drawn over the lines of a panel. */
-  readonly over?: (panel: Panel) => readonly Line[];
-  readonly height?: number;
-  /** Of the caller, if other charts show the same flows. */
-  readonly palette?: Palette;
+  readonly more: readonly string[];
+  /** Of `useDrawn`: what is recorded is read again when it grows. */
+  readonly version: number;
 };
 
-export function RunCharts({ run, axis, only, more = [], over, height, palette }: RunChartsProps) {
-  const own = useMemo(() => new TimeAxis(), [run]);
-  const time = axis ?? own;
-  const ownPalette = useMemo(() => new Palette(), [run]);
-  const colours = palette ?? ownPalette;
-  const version = useDrawn(run);
+export function RunCharts({ run, axis, palette, more, version }: RunChartsProps) {
   const durationS = run.durationS.value;
   useEffect(() => {
-    if (Number.isFinite(durationS)) time.whole.value = [0, durationS];
-  }, [time, durationS]);
+    if (Number.isFinite(durationS)) axis.whole.value = [0, durationS];
+  }, [axis, durationS]);
   const shown = useMemo(() => {
-    const every = panels(run.recording, durationS);
-    const kept = only ? only.flatMap((key) => every.filter((panel) => panel.key === key)) : every;
-    return [...kept, ...more.map((pattern) => named(run.recording, pattern))];
-  }, [run, version, durationS, only?.join(), more.join()]);
+    const { recording } = run;
+    const every = [...panels(recording, durationS), ...more.map((pattern) => named(recording, pattern))];
+    return every.map((panel) => ({ ...panel, lines: palette.lines(panel.curves, panel.ofQueues) }));
+  }, [run, palette, version, durationS, more]);
   return (
     <div class="charts">
-      {shown.map((panel) => (
-        <Chart key={panel.key} axis={time} title={panel.title} unit={panel.unit} fromZero={panel.fromZero}
-          lines={[...colours.lines(panel.curves, panel.ofQueues), ...(over?.(panel) ?? [])]}
-          {...(height === undefined ? {} : { height })} />
+      {shown.map(({ key, title, unit, fromZero, lines }) => (
+        <Chart key={key} axis={axis} title={title} unit={unit} fromZero={fromZero} lines={lines} />
       ))}
     </div>
   );
 }
 
-/** Live curves are drawn no more often than this, ms; and a redraw of 60 ms is followed by none for 240 ms. */
+/** Live curves are drawn no more often than this, ms; and drawing them is followed by a rest as long. */
 const INTERVAL_MS = 150;
-const REST = 4;
 
 /** The run's `drawn`, as often as there is time to draw it. */
 export function useDrawn(run: RunRecord): number {
@@ -63,14 +52,15 @@ export function useDrawn(run: RunRecord): number {
     if (latest === drawn) return undefined;
     const draw = (): void => {
       const begun = performance.now();
+      next.current = Infinity;
       setDrawn(latest);
-      requestAnimationFrame(() => {
+      whenDrawn(() => {
         const now = performance.now();
-        next.current = Math.max(begun + INTERVAL_MS, now + REST * (now - begun));
+        next.current = Math.max(begun + INTERVAL_MS, now + (now - begun));
       });
     };
     const wait = isOver ? 0 : next.current - performance.now();
-    const timer = setTimeout(draw, Math.max(0, wait));
+    const timer = setTimeout(draw, Math.min(Math.max(0, wait), INTERVAL_MS));
     return () => clearTimeout(timer);
   }, [latest, isOver]);
   return drawn;

@@ -10,12 +10,17 @@ export function grid([from, to]: Range, columns: number): Float64Array {
   return Float64Array.from({ length: 2 * columns }, (_, n) => from + (n + 0.5) * step);
 }
 
+/** As many as `decimate` gives, of a line that is not drawn. */
+export function nothing(columns: number): (number | null)[] {
+  return new Array<number | null>(2 * columns).fill(null);
+}
+
 /**
  * Two values for each of `columns` equal parts of the range; null where nothing was sampled. Where a line enters or
  * leaves the range between two samples, its first and last value are interpolated.
  */
 export function decimate({ t, v }: Samples, [from, to]: Range, columns: number): (number | null)[] {
-  const drawn = new Array<number | null>(2 * columns).fill(null);
+  const drawn = nothing(columns);
   const first = from === -Infinity ? 0 : upperBound(t, from - Number.EPSILON * Math.abs(from));
   const last = upperBound(t, to);
   const perSecond = columns / (to - from);

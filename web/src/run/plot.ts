@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 
-import { decimate, grid } from "./decimate";
+import { decimate, grid, nothing } from "./decimate";
 import type { Line, Look } from "./looks";
 import { yRange } from "./value-range";
 import type { TimeAxis } from "./time";
@@ -24,11 +24,13 @@ export class Plot {
   readonly #plot: uPlot;
   readonly #axis: TimeAxis;
   #columns: readonly Column[];
+  #hidden: ReadonlySet<string>;
   #theme: Theme = present();
 
   constructor(host: HTMLElement, width: number, axis: TimeAxis, lines: readonly Line[], frame: Frame) {
     this.#axis = axis;
     this.#columns = columns(lines);
+    this.#hidden = axis.hidden.peek();
     this.#plot = new uPlot({ width, height: scale() * frame.height, ...this.#options(frame) }, this.#data(width), host);
   }
 
@@ -44,8 +46,14 @@ export class Plot {
     );
   }
 
-  draw(lines: readonly Line[]): void {
+  /** Draws lines but those with these labels. */
+  draw(lines: readonly Line[], hidden: ReadonlySet<string>): void {
     this.#columns = columns(lines);
+    this.#hidden = hidden;
+    this.#columns.forEach((column, n) => {
+      const show = this.#isShown(column);
+      if (this.#plot.series[n + 1]!.show !== show) this.#plot.setSeries(n + 1, { show }, false);
+    });
     this.#plot.setData(this.#data(this.#plot.width));
     this.point();
   }
@@ -78,7 +86,7 @@ export class Plot {
     const pixels = Math.max(40, Math.round(width - scale() * AXIS_WIDTH));
     const rows = this.#columns.map(({ line, role }) => {
       const v = role === "line" ? line.v : line.band![role];
-      return decimate({ t: line.t, v }, range, pixels);
+      return this.#hidden.has(line.label) ? nothing(pixels) : decimate({ t: line.t, v }, range, pixels);
     });
     return [grid(range, pixels), ...rows];
   }
@@ -143,10 +151,16 @@ export class Plot {
     };
   }
 
-  #series({ line, role }: Column): uPlot.Series {
+  #isShown({ line }: Column): boolean {
+    return !this.#hidden.has(line.label);
+  }
+
+  #series(column: Column): uPlot.Series {
+    const { line, role } = column;
     const { look } = line;
     return {
       label: line.label,
+      show: this.#isShown(column),
       spanGaps: true,
       points: { show: false },
       width: role === "line" ? look.width : 0,

@@ -11,6 +11,8 @@ class Column {
   #t: Float64Array = new Float64Array(64);
   #v: Float64Array = new Float64Array(64);
   #length = 0;
+  /** Whether every value so far is a number; else those that are, once they were wanted. */
+  #isFinite = true;
   #finite: Samples | null = null;
 
   constructor(readonly unit: string) {}
@@ -24,6 +26,7 @@ class Column {
     this.#t.set(t, this.#length);
     this.#v.set(v, this.#length);
     this.#length = length;
+    this.#isFinite &&= v.every(Number.isFinite);
     this.#finite = null;
   }
 
@@ -32,7 +35,7 @@ class Column {
   }
 
   get finite(): Samples {
-    return (this.#finite ??= finite(this.all));
+    return (this.#finite ??= this.#isFinite ? this.all : finite(this.all));
   }
 }
 
@@ -116,7 +119,6 @@ function named(names: string[], pattern: RegExp): string[] {
 }
 
 function finite({ t, v }: Samples): Samples {
-  if (v.every(Number.isFinite)) return { t, v };
   const kept = Array.from(v.keys()).filter((n) => Number.isFinite(v[n]));
   return { t: Float64Array.from(kept, (n) => t[n]!), v: Float64Array.from(kept, (n) => v[n]!) };
 }

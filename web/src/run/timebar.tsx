@@ -1,17 +1,18 @@
-/** The slider that all charts and the queue's picture follow, and what zooms them. */
+/** The slider that all charts and the queue's picture follow, and what zooms them; at `end`, in seconds, if not elsewhere. */
 
 import type { TimeAxis } from "./time";
 
-export function TimeBar({ axis, nowS }: { axis: TimeAxis; nowS: number }) {
+export function TimeBar({ axis, end }: { axis: TimeAxis; end: { readonly value: number } }) {
   const [first, last] = axis.whole.value;
   const [from, to] = axis.shown.value;
   const at = axis.instant.value;
+  const shown = at ?? end.value;
   return (
     <div class="timebar no-print">
       <label class="timebar-slider">
         <span>Time</span>
-        <input type="range" min={first} max={last} step={(last - first) / 1000} value={at ?? nowS}
-          aria-valuetext={`${(at ?? nowS).toFixed(2)} s`}
+        <input type="range" min={first} max={last} step={(last - first) / 1000} value={shown}
+          aria-valuetext={`${shown.toFixed(2)} s`}
           onInput={(event) => (axis.pinned.value = Number(event.currentTarget.value))} />
       </label>
       <output class="timebar-at">{at === null ? "end" : `${at.toFixed(2)} s`}</output>

@@ -26,8 +26,8 @@ export function RunView({ run }: { run: RunRecord }) {
     <article class="run" aria-label={run.label} data-status={run.status.value}>
       <Progress run={run} />
       {output && <Facts output={output} />}
-      <TimeBar axis={axis} nowS={run.nowS.value} />
-      <RunCharts run={run} axis={axis} more={more} palette={palette} />
+      <TimeBar axis={axis} end={run.nowS} />
+      <RunCharts run={run} axis={axis} more={more} palette={palette} version={version} />
       {version > 0 && <MoreSeries run={run} chosen={more} choose={setMore} />}
       {version > 0 && port && <Queue run={run} axis={axis} version={version} port={port} palette={palette} />}
       {output && <RunTables output={output} />}
