@@ -87,6 +87,11 @@ def bindgen() -> str:
     return program
 
 
+def packages() -> None:
+    if not is_current(WEB / "node_modules/.package-lock.json", WEB / "package-lock.json"):
+        run(npm(), "ci", "--no-audit", "--no-fund", cwd=WEB)
+
+
 def wasm() -> None:
     module = WASM / "sojourn_bg.wasm"
     if is_current(module, ROOT / "crates", ROOT / "Cargo.toml", ROOT / "Cargo.lock"):
@@ -98,18 +103,25 @@ def wasm() -> None:
     made = WASM.with_name("wasm.part")
     shutil.rmtree(made, ignore_errors=True)
     run(bindgen(), "--target", "web", "--out-dir", made, "--out-name", "sojourn", compiled)
+    # Functions made of one generic have like names and like code: one after the other, they pack 9 % smaller. What
+    # wasm-opt optimises beyond the compiler is as large when it is packed.
+    order = ("--detect-features", "--reorder-functions-by-name", "--strip-debug", "--strip-producers")
+    named = made / "sojourn_bg.wasm"
+    run("node", WEB / "node_modules/binaryen/bin/wasm-opt", *order, named, "-o", named)
     shutil.rmtree(WASM, ignore_errors=True)
     made.rename(WASM)
 
 
-def scripts() -> None:
-    npm = shutil.which("npm")
-    if npm is None:
+def npm() -> str:
+    found = shutil.which("npm")
+    if found is None:
         raise MissingError("npm, of Node.js 20 or newer: `apt-get install nodejs npm`")
-    if not is_current(WEB / "node_modules/.package-lock.json", WEB / "package-lock.json"):
-        run(npm, "ci", "--no-audit", "--no-fund", cwd=WEB)
-    run(npm, "run", "--silent", "check", cwd=WEB)
-    run(npm, "run", "--silent", "build", cwd=WEB)
+    return found
+
+
+def scripts() -> None:
+    run(npm(), "run", "--silent", "check", cwd=WEB)
+    run(npm(), "run", "--silent", "build", cwd=WEB)
 
 
 def main(arguments: list[str]) -> int:
@@ -117,8 +129,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--require", action="store_true", help="fail where something is missing")
     required = parser.parse_args(arguments).require
     try:
-        if shutil.which("npm") is None:
-            raise MissingError("npm, of Node.js 20 or newer: `apt-get install nodejs npm`")
+        packages()
         wasm()
         scripts()
         run(sys.executable, WEB / "scenarios.py", WEB / "dist/scenarios")

@@ -90,7 +90,7 @@ impl<A: ?Sized> Entry<A> {
 }
 
 /// The parameters of one algorithm, of which only their sort is known.
-pub trait Held<A: ?Sized>: Any + fmt::Debug + Send + Sync {
+pub trait Held<A: ?Sized>: Any + Send + Sync {
     /// What they can do.
     fn get(&self) -> &A;
     /// What they can do.
@@ -104,9 +104,9 @@ pub trait Held<A: ?Sized>: Any + fmt::Debug + Send + Sync {
 }
 
 /// What holds for the parameters of every algorithm, whatever its sort asks of them.
-pub trait Values: Parameters + Clone + Default + fmt::Debug + Send + Sync + 'static {}
+pub trait Values: Parameters + Clone + Default + Send + Sync + 'static {}
 
-impl<P: Parameters + Clone + Default + fmt::Debug + Send + Sync + 'static> Values for P {}
+impl<P: Parameters + Clone + Default + Send + Sync + 'static> Values for P {}
 
 /// Parameters that [`parameters!`](crate::parameters) has declared.
 pub struct Declared<P, A: ?Sized + 'static> {
@@ -116,12 +116,6 @@ pub struct Declared<P, A: ?Sized + 'static> {
     pub get: fn(&P) -> &A,
     /// What they can do.
     pub get_mut: fn(&mut P) -> &mut A,
-}
-
-impl<P: fmt::Debug, A: ?Sized> fmt::Debug for Declared<P, A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.params.fmt(f)
-    }
 }
 
 impl<P, A> Held<A> for Declared<P, A>

@@ -1,7 +1,6 @@
 //! A congestion controller in Python: each hook of the core's interface that the class has is
 //! called with light objects, and the GIL is held in these calls alone.
 
-use std::fmt;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -402,12 +401,6 @@ pub(super) struct External {
     arguments: Arguments,
     /// Found by the check.
     needs: Needs,
-}
-
-impl fmt::Debug for External {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.arguments.fmt(f)
-    }
 }
 
 impl External {

@@ -1,7 +1,6 @@
 //! A queue discipline in Python. The adapter keeps the accounts: a packet that the class neither
 //! returns nor drops is still in the queue.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -182,12 +181,6 @@ pub(super) struct External {
     is_read: bool,
     /// What a change states.
     fresh: Option<Arguments>,
-}
-
-impl fmt::Debug for External {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.arguments.fmt(f)
-    }
 }
 
 impl External {
