@@ -19,8 +19,8 @@ export type Point = { readonly x: number; readonly y: number };
 export type Node = Point & { readonly name: string };
 /** A link: forward along its points; the middle and a third of its level part. */
 export type Wire = { link: LinkOutline; points: readonly Point[]; middle: Point; queue: Point };
-/** A flow along its points, in the direction of its data. */
-export type Trail = { flow: FlowOutline; points: readonly Point[] };
+/** A flow along the points of each of its paths, in the direction of its data. */
+export type Trail = { flow: FlowOutline; paths: readonly (readonly Point[])[] };
 export type Picture = { width: number; height: number; nodes: readonly Node[]; wires: readonly Wire[]; trails: readonly Trail[] };
 
 /** A link between nodes by their numbers, in a row. */
@@ -42,9 +42,10 @@ export function layout({ nodes, links, flows, pings }: Outline): Picture {
     height: y(Math.max(0, ...rows, ...edges.map(({ row }) => row))) + ROW - MARGIN_Y,
     nodes: places,
     wires,
-    trails: trails.flatMap((flow, n) =>
-      flow.paths.map((path) => ({ flow, points: along(flow, path, wires, LIFT + (n % LANES) * LANE) })),
-    ),
+    trails: trails.map((flow, n) => ({
+      flow,
+      paths: flow.paths.map((path) => along(flow, path, wires, LIFT + (n % LANES) * LANE)).filter((points) => points.length > 1),
+    })),
   };
 }
 

@@ -72,22 +72,31 @@ function QueueShape({ isFed, at: { x, y } }: { isFed: boolean; at: Point }) {
   );
 }
 
-function FlowShape({ trail: { flow, points } }: { trail: Trail }) {
-  const [first, before, tip] = [points[0], points.at(-2), points.at(-1)];
-  if (!first || !before || !tip) return null;
-  const toLeft = tip.x < before.x;
+function FlowShape({ trail: { flow, paths } }: { trail: Trail }) {
+  if (paths.length === 0) return null;
   const isPing = flow.app === "ping";
   const what = flow.cc || flow.app;
   const name = `${flow.count > 1 ? `${flow.count} × ` : ""}${flow.name === what ? what : `${flow.name}: ${what}`}`;
   return (
     <Choice of={{ kind: isPing ? "ping" : "flow", name: flow.name }} label={`${isPing ? "Ping" : "Flow"} ${name}`}>
       <g class={`trail ${colour(what)}`}>
-        <polyline class="wide" points={written(points)} />
-        <polyline class="line" points={written(points)} />
-        <path d={`M${tip.x},${tip.y} l${toLeft ? 8 : -8},-4 v8 z`} />
-        <text x={first.x + (toLeft ? -8 : 8)} y={first.y - 3} class={toLeft ? "end" : ""}>{name}</text>
+        {paths.map((points, n) => <PathShape key={n} points={points} name={n === 0 ? name : ""} />)}
       </g>
     </Choice>
+  );
+}
+
+/** One path of a flow, with an arrow at its end; a name where it begins. */
+function PathShape({ points, name }: { points: readonly Point[]; name: string }) {
+  const [first, before, tip] = [points[0]!, points.at(-2)!, points.at(-1)!];
+  const toLeft = tip.x < before.x;
+  return (
+    <>
+      <polyline class="wide" points={written(points)} />
+      <polyline class="line" points={written(points)} />
+      <path d={`M${tip.x},${tip.y} l${toLeft ? 8 : -8},-4 v8 z`} />
+      {name && <text x={first.x + (toLeft ? -8 : 8)} y={first.y - 3} class={toLeft ? "end" : ""}>{name}</text>}
+    </>
   );
 }
 
