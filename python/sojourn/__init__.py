@@ -65,12 +65,14 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = next((module for module, names in _HOMES.items() if name in names), "_core")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return value
+if not TYPE_CHECKING:  # which would take every name for one of the package
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        home = next((module for module, names in _HOMES.items() if name in names), "_core")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+        return value
 
 
 def __dir__() -> list[str]:
