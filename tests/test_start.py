@@ -137,3 +137,9 @@ def test_a_run_without_samples_is_a_table_without_rows() -> None:
 def test_what_is_no_packed_series_is_refused(damaged: bytes) -> None:
     with pytest.raises(ValueError, match="expected series as `packed` has them"):
         _core.series_table([damaged], group_rows=8)
+
+
+def test_the_page_of_a_verb_is_whole_after_that_about_all(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["--help"], [], ["rnu"], ["plot", "--help"]):
+        cli.call(words)
+    assert "xample" in capsys.readouterr().out.partition("Usage: sojourn plot")[2]

@@ -29,8 +29,6 @@ def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None, /) -
     """
     from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
-    for name in VERBS:
-        app[name]
     try:
         chosen = shell or detect_shell()
     except ShellDetectionError:
@@ -65,7 +63,12 @@ app = _app()
 def call(arguments: Sequence[str] | None = None) -> int:
     """The whole command as a function: arguments to exit code."""
     words = sys.argv[1:] if arguments is None else arguments
-    chosen = app if words and words[0] in VERBS else _app(is_overview=True)
+    chosen = _app(is_overview=True) if {*words} <= {"--help", "-h"} else app
+    if (
+        chosen is app and words[0] not in VERBS
+    ):  # a slip, or a page about all verbs after all, which takes a line from each
+        for name in VERBS:
+            chosen[name]
     try:
         code = chosen(arguments, exit_on_error=False, print_error=False)
         sys.stdout.flush()
