@@ -31,8 +31,9 @@ from measured import write
 from sojourn import Scenario, engines, metrics, suites
 from sojourn.engines import Engine
 from sojourn.engines.linux import VARIABLE
+from sojourn.execution import execute
 from sojourn.glance import Glance
-from sojourn.run import execute, plan
+from sojourn.planning import plan
 
 #: Within these, live and simulation agree.
 GOODPUT_SHARE, DELAY_MS, DELAY_SHARE = 0.03, 1.0, 0.1

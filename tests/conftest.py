@@ -6,6 +6,7 @@ runs the real engine.
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
@@ -54,6 +55,11 @@ class Result:
             ("flow.a.rtt", "ms", times, times + seed),
             ("flow.a.ce", "", times[:2], np.array([0.0, 1.0])),
         ]
+
+    def packed(self) -> bytes:
+        names, units, times, values = zip(*self.series, strict=True)
+        head = json.dumps([names, units, [len(column) for column in times]])
+        return f"{head}\n".encode() + np.concatenate([*times, *values]).astype("<f8").tobytes()
 
 
 class FakeRun:
@@ -115,6 +121,29 @@ class FakeCore(ModuleType):
                  if key in document]  # fmt: skip
         shown = "".join(f"# {key}={value}\n" for key, value in overrides if key not in ("seed", "name"))
         return "\n".join([*lines, f"seed = {seed}", ""]) + shown, ["a warning"]
+
+    def resolve_seeds(
+        self, text: str, file: str, overrides: list[tuple[str, str]], seeds: list[int], within: object = None
+    ) -> tuple[list[str], list[str]]:
+        found = [self.resolve(text, file, [*overrides, ("seed", str(seed))], within) for seed in seeds]
+        return [resolved for resolved, _ in found], found[0][1]
+
+    def series_table(self, runs: list[bytes], ids: list[str] | None = None, *, group_rows: int) -> bytes:
+        import polars as pl
+
+        columns: dict[str, list[object]] = {name: [] for name in ("id", "series", "unit", "t_s", "value")}
+        for run_id, packed in zip(ids or [""] * len(runs), runs, strict=True):
+            head, _, numbers = packed.partition(b"\n")
+            names, units, lengths = json.loads(head)
+            t_s, values = np.frombuffer(numbers, dtype="<f8").reshape(2, -1)
+            columns["id"] += [run_id] * len(t_s)
+            columns["series"] += np.repeat(names, lengths).tolist()
+            columns["unit"] += np.repeat(units, lengths).tolist()
+            columns["t_s"] += t_s.tolist()
+            columns["value"] += values.tolist()
+        frame, buffer = pl.DataFrame(columns), io.BytesIO()
+        (frame if ids else frame.drop("id")).write_parquet(buffer)
+        return buffer.getvalue()
 
     def design(self, text: str, file: str, overrides: list[tuple[str, str]]) -> None:
         """It has no samples."""
@@ -181,17 +210,13 @@ except ModuleNotFoundError as missing:
 @pytest.fixture
 def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
     """The stand-in, in an empty working directory."""
-    from sojourn import cli
+    from sojourn import cli, planning, running, scenario
     from sojourn.cli import words
     from sojourn.engines import sim
+    from sojourn.results import identity
 
     fake = FakeCore()
-    for module in (
-        cli,
-        words,
-        sim,
-        *(sys.modules[f"sojourn.{name}"] for name in ("scenario", "results.identity", "run")),
-    ):
+    for module in (cli, words, sim, scenario, identity, planning, running):
         monkeypatch.setattr(module, "_core", fake)
     monkeypatch.chdir(tmp_path)
     return fake

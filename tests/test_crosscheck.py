@@ -12,8 +12,9 @@ from sojourn.cli import call
 from sojourn.crosscheck import campaign, quantities, records, replay, table, verdict
 from sojourn.crosscheck.quantities import Kind, Value
 from sojourn.crosscheck.shrink import shrink
+from sojourn.execution import execute
+from sojourn.jobs import Job
 from sojourn.results import ResultsError
-from sojourn.run import Job, execute
 from sojourn.scenario import Scenario
 from sojourn.shrink import plain
 

@@ -228,7 +228,7 @@ def test_without_results_each_run_is_asked_for_once_and_by_variation(
         asked.append((targets, overrides, options))
         return SimpleNamespace(runs={})
 
-    monkeypatch.setitem(sys.modules, "sojourn.run", SimpleNamespace(run=run))
+    monkeypatch.setitem(sys.modules, "sojourn.running", SimpleNamespace(run=run))
     assert fidelity.simulate(fidelity.select(["E5"]), seeds=2, out=tmp_path) == {}
     ids = [f"ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/{rtt}ms" for rtt in (80, 160)]
     assert [[i for i in ids if re.search(t, i)] for t in asked[0][0]] == [[ids[0]], [ids[1]]]

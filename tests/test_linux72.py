@@ -13,7 +13,7 @@ import pytest
 from sojourn import _core, compare, fidelity, linux_runs, reference
 from sojourn.engines.linux import Kernel, Linux
 from sojourn.fidelity import row
-from sojourn.run import run
+from sojourn.running import run
 from sojourn.scenario import Scenario
 from sojourn.suites import linux72
 

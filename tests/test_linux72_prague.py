@@ -13,7 +13,7 @@ import pytest
 
 from sojourn import compare, fidelity, linux_runs, reference
 from sojourn.fidelity.linux72 import PRAGUE_SOURCE
-from sojourn.run import run
+from sojourn.running import run
 from sojourn.suites import linux72_prague
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import packets
 from sojourn import captures, reference
 from sojourn.captures import page, series, xplot
 from sojourn.cli import call
-from sojourn.run import find
+from sojourn.planning import find
 
 pytestmark = pytest.mark.engine
 

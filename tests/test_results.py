@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 
 import sojourn
 from conftest import FakeCore
-from sojourn import conditions, results, suites
+from sojourn import conditions, planning, results, suites
 from sojourn.results import ResultsError, ResultSet, Run, flatten
 
 
@@ -178,7 +177,7 @@ def test_ids_that_are_no_folder_are_refused(core: FakeCore, bad: str) -> None:
 def test_two_scenarios_of_one_name_are_refused(core: FakeCore) -> None:
     both = [sojourn.Scenario.build({"name": "x", "description": d}) for d in ("a", "b")]
     with pytest.raises(core.ScenarioError, match="two different scenarios"):
-        sys.modules["sojourn.run"].plan(both)
+        planning.plan(both)
 
 
 def test_failures_are_raised_after_all_runs(scenario: Callable[..., str]) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from sojourn import sampling
-from sojourn.run import plan
+from sojourn.planning import plan
 from sojourn.scenario import Scenario
 
 SCENARIO = """

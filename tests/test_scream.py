@@ -12,7 +12,7 @@ import pytest
 from sojourn import fidelity, suites
 from sojourn.fidelity import scream as rows
 from sojourn.report import markdown, tables
-from sojourn.run import run
+from sojourn.running import run
 from sojourn.scenario import Scenario
 from sojourn.suites import _scream as scream
 from sojourn.suites import scream_2024_10_28, scream_2024_10_31, scream_published

@@ -285,7 +285,7 @@ def test_names_that_advance_together_are_in_one_name(folder: Path) -> None:
 
 
 def test_every_shipped_sweep_makes_all_its_runs() -> None:
-    from sojourn.run import plan
+    from sojourn.planning import plan
 
     swept = [
         file for file in Path(__file__).parents[1].joinpath("scenarios").glob("*.toml") if "[sweep]" in file.read_text()

@@ -16,7 +16,7 @@ from sojourn import _core, suites
 from sojourn.cli import call
 from sojourn.interop.tc_layout import TcScriptError
 from sojourn.interop.tc_script import read
-from sojourn.run import find
+from sojourn.planning import find
 from sojourn.scenario import Resolved, Scenario, load
 
 pytestmark = pytest.mark.engine

@@ -15,7 +15,8 @@ import pytest
 
 from sojourn import _core, engines
 from sojourn.cli import call
-from sojourn.run import execute, plan
+from sojourn.execution import execute
+from sojourn.planning import plan
 from sojourn.scenario import Scenario
 from sojourn.search import worst
 from sojourn.search.measures import MEASURES, Measured, Subject, state

@@ -25,6 +25,12 @@ class RunResult:
     @property
     def series(self) -> list[Series]:
         """Name, unit, times in seconds and values of every series, in a fixed order."""
+    def packed(self) -> bytes:
+        """All series that have a sample, for `series_table`.
+
+        A line of JSON with their names, units and numbers of samples, then the times of all and the values of all as
+        little-endian doubles.
+        """
     @property
     def complete(self) -> bool:
         """Whether the run reached its end."""
@@ -187,6 +193,11 @@ def resolve(
     With `within` no trace file outside of this folder is read, nor by way of a symbolic link.
     """
 
+def resolve_seeds(
+    text: str, file: str, overrides: list[tuple[str, str]], seeds: list[int], within: pathlib.Path | None = None
+) -> tuple[list[str], list[str]]:
+    """The same for each of these seeds, in place of the scenario's, with the warnings of all: it is read once."""
+
 def design(text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, int, int, list[str]] | None:
     """Method, points, seed and names of a file's `[sample]`, if it has one."""
 
@@ -219,6 +230,12 @@ def edit(text: str, file: str, key: str, value: str | None, within: pathlib.Path
 
 def outline(text: str) -> str:
     """JSON: nodes, links, and the ways of flows, pings and tunnels of a scenario, for a drawing."""
+
+def series_table(runs: list[bytes], ids: list[str] | None = None, *, group_rows: int) -> bytes:
+    """Packed series of runs as a Parquet file: columns `series`, `unit`, `t_s` and `value`, with `ids` `id` first.
+
+    The same series give the same bytes. ValueError if one is not as `RunResult.packed` has it.
+    """
 
 def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
     """One end of the SCReAM bandwidth test tool until it is over; its exit code.

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core, suites
-from sojourn.metrics import PAYLOAD_SHARE, finished
 from sojourn.suites import Role
 
 if TYPE_CHECKING:
@@ -107,6 +106,8 @@ def document(source: Source) -> dict[str, Any]:
 
 def ceiling_mbps(source: Source) -> float | None:
     """What TCP can deliver over the bottleneck's rate at the start."""
+    from sojourn.metrics import PAYLOAD_SHARE
+
     rate = of(source).rate_mbps
     return None if rate is None else rate * PAYLOAD_SHARE
 
@@ -119,6 +120,8 @@ def _origin(source: Source) -> Source:
 
 def _scenario(source: Source) -> str:
     """The scenario of a run with results, or of the case that a measurement is of; empty if there is none to read."""
+    from sojourn.metrics import finished  # arrays, which conditions alone do not need
+
     if run := finished(source):
         try:
             return run.scenario

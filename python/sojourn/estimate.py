@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Protocol
 
 from sojourn.engines import Engine
 from sojourn.scenario import Resolved
@@ -12,7 +12,8 @@ from sojourn.scenario import Resolved
 #: Of a path that names no rate.
 UNKNOWN_BPS = 100e6
 PACKET_BITS = 12_000
-RATE = re.compile(r"(\d+(?:\.\d+)?)([kMGT]?)bit")
+#: Of a link, and of a queue that shapes, in a resolved scenario.
+RATE = re.compile(r"^(?:rate = \"|qdisc = .*\bbandwidth )(\d+(?:\.\d+)?)([kMGT]?)bit\b", re.MULTILINE)
 SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
@@ -47,11 +48,6 @@ def shown(seconds: float) -> str:
 
 
 def _packets(job: Job) -> float:
-    links: Any = job.scenario.document().get("link") or []
-    return job.duration_s * min([rate for link in links for rate in _rates(link)], default=UNKNOWN_BPS) / PACKET_BITS
-
-
-def _rates(link: Mapping[str, Any]) -> Iterable[float]:
-    """Of the link, and of a queue that shapes."""
-    texts = [str(link.get("rate", "")), *re.findall(r"\bbandwidth (\S+)", str(link.get("qdisc", "")))]
-    return [float(match[1]) * SCALE[match[2]] for text in texts if (match := RATE.fullmatch(text))]
+    links = [table for table in job.scenario.text.split("\n[") if table.startswith("[link]]")]
+    rates = (float(number) * SCALE[unit] for link in links for number, unit in RATE.findall(link))
+    return job.duration_s * min(rates, default=UNKNOWN_BPS) / PACKET_BITS

@@ -6,17 +6,14 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from sojourn import algorithms, engines, estimate, results
+from sojourn import algorithms, engines, results
 from sojourn.engines import Engine
-from sojourn.executors.spread import spread
-from sojourn.executors.task import Failure
 from sojourn.glance import Glance
 from sojourn.jobs import Job, Outcome
 from sojourn.progress import Progress
@@ -27,8 +24,6 @@ from sojourn.work import Finished, GoOn, Made, Unit, made
 RESULTS = Path("results")
 #: Runs that are handed out to threads before they are wanted, of each thread.
 AHEAD = 4
-#: Threads that write what an executor has made.
-STORING = 4
 
 
 def execute(
@@ -65,12 +60,14 @@ def execute(
         store.check()
     except ResultsError:
         # Results on a read-only disk are still good for what is there.
-        if not all(_cached(job, how) for job in todo):
+        if not all(cached(job, how) for job in todo):
             raise
     try:
         with progress:
             if executor:
-                return _elsewhere(todo, how, executor, jobs, progress)
+                from sojourn import elsewhere
+
+                return elsewhere.run(todo, how, executor, jobs, progress)
             return _here(todo, how, max(1, jobs or cores(engine)), progress)
     finally:
         store.close()
@@ -114,7 +111,7 @@ def _here(todo: Sequence[Job], how: How, at_once: int, progress: Progress) -> li
             return one(job, replace(how, fresh=how.fresh or again), advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
-            return _failed(job, error)
+            return failed(job, error)
 
     outcomes: dict[str, Outcome] = {}
     waiting = iter(todo)
@@ -128,7 +125,7 @@ def _here(todo: Sequence[Job], how: How, at_once: int, progress: Progress) -> li
             for job, outcome in sorted(((pending.pop(f), f.result()) for f in finished), key=lambda o: o[1].id):
                 outcomes[outcome.id] = outcome
                 under_way_s.pop(outcome.id, None)
-                _report(job, outcome, progress)
+                report(job, outcome, progress)
             progress.update(sum(list(under_way_s.values())))
         # Runs side by side may have disturbed each other.
         for job in _disturbed(todo, outcomes) if how.engine.is_real_time and at_once > 1 else ():
@@ -149,57 +146,8 @@ def _here(todo: Sequence[Job], how: How, at_once: int, progress: Progress) -> li
     return [outcomes[job.id] for job in todo]
 
 
-def _elsewhere(
-    todo: Sequence[Job], how: How, executor: Executor, jobs: int | None, progress: Progress
-) -> list[Outcome]:
-    """Runs jobs on an executor; what is there is looked up, and what comes is stored, in this process."""
-    jobs_by_id = {job.id: job for job in todo}
-    outcomes: dict[str, Outcome] = {}
-
-    def settle(outcome: Outcome) -> None:
-        outcomes[outcome.id] = outcome
-        _report(jobs_by_id[outcome.id], outcome, progress)
-        progress.update()
-
-    def units() -> Iterator[tuple[Unit, float]]:
-        for job in todo:
-            try:
-                if outcome := _cached(job, how):
-                    settle(outcome)
-                    continue
-                how.store.check_place(job.id)
-                unit = Unit.of(job.id, job.scenario, how.engine, packed=how.store.packed, twice=how.verify)
-            except Exception as error:
-                settle(_failed(job, error))
-            else:
-                yield unit, estimate.alone_s(job, how.engine)
-
-    def keep(job: Job, answer: Finished | Failure) -> Outcome:
-        if isinstance(answer, Failure):
-            return Outcome(job.id, "failed", error=answer.error)
-        try:
-            return _store(job, how, answer)
-        except Exception as error:
-            return _failed(job, error)
-
-    # Files wait for the disk, not for each other.
-    pool = ThreadPoolExecutor(STORING)
-    try:
-        with closing(spread(units(), len(todo), executor, jobs=jobs)) as coming:
-            for came in coming:
-                for outcome in pool.map(lambda pair: keep(jobs_by_id[pair[0].id], pair[1]), came):
-                    settle(outcome)
-                progress.update()
-    except KeyboardInterrupt:
-        progress.stop()
-        progress.say("sojourn: interrupted; finished runs are stored, the others withdrawn (again: stop at once)")
-        raise
-    finally:
-        pool.shutdown()
-    return [outcomes[job.id] for job in todo]
-
-
-def _report(job: Job, outcome: Outcome, progress: Progress) -> None:
+def report(job: Job, outcome: Outcome, progress: Progress) -> None:
+    """Counts a run that is over, and says why it failed."""
     progress.finished(job.duration_s, was_there=outcome.status == "cached")
     _say_failure(outcome, progress)
 
@@ -209,7 +157,8 @@ def _say_failure(outcome: Outcome, progress: Progress) -> None:
         progress.say(f"sojourn: {outcome.id} failed: {outcome.error}")
 
 
-def _failed(job: Job, error: BaseException) -> Outcome:
+def failed(job: Job, error: BaseException) -> Outcome:
+    """What becomes of a job that could not be done."""
     return Outcome(job.id, "failed", error=in_one_line(error))
 
 
@@ -233,7 +182,7 @@ def _identity(job: Job, engine: Engine) -> tuple[str, dict[str, str], str]:
 
 def one(job: Job, how: How, go_on: GoOn) -> Outcome:
     """Does a run in this thread and stores it; raises what it fails with."""
-    if outcome := _cached(job, how):
+    if outcome := cached(job, how):
         return outcome
     how.store.check_place(job.id)
     way = {"packed": how.store.packed, "twice": how.verify}
@@ -243,7 +192,7 @@ def one(job: Job, how: How, go_on: GoOn) -> Outcome:
         return _written(job, how, done, captures)
 
 
-def _cached(job: Job, how: How) -> Outcome | None:
+def cached(job: Job, how: How) -> Outcome | None:
     """The run, if it is there and good enough."""
     if how.fresh or how.verify:
         return None
@@ -251,7 +200,7 @@ def _cached(job: Job, how: How) -> Outcome | None:
     return Outcome(job.id, "cached", run=run) if run else None
 
 
-def _store(job: Job, how: How, finished: Finished) -> Outcome:
+def stored(job: Job, how: How, finished: Finished) -> Outcome:
     """Writes what a worker has made."""
     with results.capture_folder(how.out, job.scenario.text) as folder:
         captures = [folder / name for name in finished.captures] if folder else []

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from statistics import median
 from typing import Any, Protocol
 
 from sojourn.groups import groups
@@ -240,6 +239,12 @@ class Glance:
             "retransmits": _sum(flow.retransmits for flow in self.flows),
             "complete": self.complete,
         }
+
+
+def median(values: Sequence[float]) -> float:
+    """The value in the middle, or the mean of the two; `statistics` takes longer to load than a short run."""
+    ordered, middle = sorted(values), len(values) // 2
+    return ordered[middle] if len(values) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def _html(rows: Sequence[Sequence[object]]) -> str:

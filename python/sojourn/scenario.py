@@ -42,6 +42,12 @@ class Scenario:
         text, warnings = _core.resolve(self.text, self.file, list((overrides or {}).items()), self.within)
         return Resolved(text, tuple(warnings))
 
+    def resolve_seeds(self, overrides: Mapping[str, str], seeds: Sequence[int]) -> list[Resolved]:
+        """The same for each of these seeds; the scenario is read once."""
+        given = list(overrides.items())
+        texts, warnings = _core.resolve_seeds(self.text, self.file, given, list(seeds), self.within)
+        return [Resolved(text, tuple(warnings)) for text in texts]
+
     def expand(self, overrides: Mapping[str, str] | None = None) -> list[Resolved]:
         """All runs of the `[sweep]`, the first axis changing slowest, or the one run of a scenario without.
 

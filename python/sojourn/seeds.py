@@ -16,14 +16,14 @@ from sojourn.precision import LEAST_SEEDS, QUANTITIES, Goal, Mean, means, point_
 
 
 class Job(Protocol):
-    """What is run: `sojourn.run.Job`."""
+    """What is run: `sojourn.jobs.Job`."""
 
     @property
     def id(self) -> str: ...
 
 
 class Outcome(Protocol):
-    """What became of it: `sojourn.run.Outcome`."""
+    """What became of it: `sojourn.jobs.Outcome`."""
 
     @property
     def status(self) -> str: ...

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sojourn._core import ScenarioError
-from sojourn.run import Job, duration_s
+from sojourn.jobs import Job
+from sojourn.planning import duration_s
 from sojourn.scenario import Resolved, Scenario
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """A run as a unit of work that any process with the same Sojourn can do.
 
-A `Unit` is the resolved scenario, seed included, and the versions that its bytes depend on; `perform` does it and
+A `Unit` is the resolved scenario, seed included, and the version that its bytes depend on; `perform` does it and
 touches nothing but a temporary folder. `check` looks at what came back before it is stored.
 """
 
@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version as version_of
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,7 +30,7 @@ class WorkerError(ValueError):
 
 
 class SkewError(WorkerError):
-    """A worker has other versions of what makes the bytes of a run."""
+    """A worker has another version of what makes the bytes of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +109,6 @@ class Unit:
     text: str
     #: Of the engine.
     version: str
-    #: Of the package that writes `series.parquet`, whose bytes differ from one to the next.
-    polars: str
     #: Digests of the algorithms from outside that the scenario may use, by name.
     algorithms: tuple[tuple[str, str], ...] = ()
     #: Names and texts of the Python files that define these.
@@ -129,7 +125,7 @@ class Unit:
             raise EngineError(f"runs elsewhere: expected --engine sim, not {engine.name}, which needs this machine")
         text = scenario.text
         own = tuple(algorithms.digests(text).items())
-        return cls(run_id, text, engine.version, _polars(), own, algorithms.sources(text), packed, twice)
+        return cls(run_id, text, engine.version, own, algorithms.sources(text), packed, twice)
 
     @property
     def hash(self) -> str:
@@ -155,7 +151,7 @@ class Finished:
 def perform(unit: Unit, go_on: GoOn | None = None) -> Finished:
     """Does a unit in this process.
 
-    Raises `SkewError` if the versions here are not those of the unit, `WorkerError` if its algorithms are not here,
+    Raises `SkewError` if the version here is not that of the unit, `WorkerError` if its algorithms are not here,
     and `RuntimeError` if the run fails or `go_on` ends it.
     """
     engine = engines.named("sim")
@@ -196,17 +192,11 @@ def check(unit: Unit, finished: object) -> Finished:
 
 
 def _refuse_skew(unit: Unit, engine: Engine) -> None:
-    here, polars = engine.version, _polars()
-    if (here, polars) != (unit.version, unit.polars):
+    if engine.version != unit.version:
         raise SkewError(
-            f"{platform.node()} has Sojourn {here} with polars {polars}, where the runs were planned it is "
-            f"{unit.version} with polars {unit.polars}: install the same wheel and polars on both"
+            f"{platform.node()} has Sojourn {engine.version}, where the runs were planned it is {unit.version}: "
+            "install the same wheel on both"
         )
-
-
-@cache
-def _polars() -> str:
-    return version_of("polars")
 
 
 def _digests(content: Mapping[str, bytes]) -> dict[str, str]:

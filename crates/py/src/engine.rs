@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use sojourn_core::{Dur, Time};
 use sojourn_linux::{Carrier, Kernel, Launch, Place};
 use sojourn_scenario::{self as scenario, Status};
@@ -55,6 +56,11 @@ impl RunResult {
     #[getter]
     fn series<'py>(&self, py: Python<'py>) -> Vec<Series<'py>> {
         series(py, self.0.series.iter().cloned())
+    }
+
+    /// All series for `series_table`.
+    fn packed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| crate::series::packed(&self.0.series)))
     }
 }
 

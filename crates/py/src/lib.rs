@@ -11,6 +11,7 @@ mod linux;
 mod middlebox;
 mod own;
 mod scream;
+mod series;
 mod timers;
 
 use std::path::PathBuf;
@@ -54,6 +55,26 @@ fn resolve(
     let within = within.as_deref();
     let parsed = sojourn_scenario::load_within(within, text, file, &overrides).map_err(refuse)?;
     Ok((sojourn_scenario::to_toml(&parsed.scenario), parsed.warnings))
+}
+
+/// The same for several seeds, of which nothing else of a resolved text depends: it is read once.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, seeds, within = None))]
+fn resolve_seeds(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    seeds: Vec<u64>,
+    within: Option<PathBuf>,
+) -> PyResult<(Vec<String>, Vec<String>)> {
+    let within = within.as_deref();
+    let mut parsed =
+        sojourn_scenario::load_within(within, text, file, &overrides).map_err(refuse)?;
+    let texts = seeds.into_iter().map(|seed| {
+        parsed.scenario.seed = seed;
+        sojourn_scenario::to_toml(&parsed.scenario)
+    });
+    Ok((texts.collect(), parsed.warnings))
 }
 
 /// Method, points, seed and names of a file's `[sample]`; None if it has none.
@@ -248,11 +269,13 @@ mod _core {
     #[pymodule_export]
     use super::scream::{PyReceiver, PySender};
     #[pymodule_export]
+    use super::series::series_table;
+    #[pymodule_export]
     use super::timers::timer_trial;
     #[pymodule_export]
     use super::{
         ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, design, draw,
         draw_rules, edit, expand, harm, jain, outline, qdisc_usage, qdiscs, rate_bps, resolve,
-        runs, schema, scream_tool, size_bytes, version,
+        resolve_seeds, runs, schema, scream_tool, size_bytes, version,
     };
 }

@@ -11,53 +11,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from cyclopts import App, CycloptsError, Parameter
-from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
 from sojourn import _core
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
+from sojourn.cli.verbs import VERBS
 
-__all__ = ["MISUSE", "OK", "call", "main"]
-
-app = App(
-    name="sojourn",
-    help="A deterministic packet-level laboratory for L4S, SCE and SCReAM congestion control.",
-    version=_core.version,
-    default_parameter=Parameter(negative=(), show_default=lambda value: value or None),
-    result_action="return_value",
-    suppress_keyboard_interrupt=False,
-)
-#: Verbs, and where each is; a module is loaded when one of its verbs is wanted.
-VERBS = {
-    "run": "runs:run",
-    "list": "runs:list_",
-    "show": "runs:show",
-    "clean": "runs:clean",
-    "qdisc": "words:qdisc",
-    "cc": "words:cc",
-    "app": "words:app_",
-    "schema": "words:schema",
-    "query": "query:query",
-    "compare": "comparisons:compare",
-    "report": "comparisons:report",
-    "fidelity": "comparisons:fidelity",
-    "pcap": "captures:pcap",
-    "tc": "tools:tc",
-    "doctor": "doctor:doctor",
-    "crosscheck": "crosscheck:crosscheck",
-    "search": "search:search",
-    "worst": "worst:worst",
-    "plot": "plots:app",
-    "import": "tools:importers",
-    "export": "tools:exporters",
-    "kernel": "tools:kernel",
-    "middlebox": "middlebox:app",
-    "serve": "serve:serve",
-}
-for name, place in VERBS.items():
-    app.command(f"sojourn.cli.{place}", name=name)
+__all__ = ["MISUSE", "OK", "VERBS", "app", "call", "main"]
 
 
-@app.command(name="--install-completion")
 def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None, /) -> int:
     """Let the shell complete verbs, options and files, from its next start on.
 
@@ -66,6 +27,8 @@ def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None, /) -
     Args:
         shell: Shell to install for; default the one that this runs in.
     """
+    from cyclopts.completion.detect import ShellDetectionError, detect_shell
+
     try:
         chosen = shell or detect_shell()
     except ShellDetectionError:
@@ -78,14 +41,36 @@ def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None, /) -
     return OK
 
 
+def _app(*, is_overview: bool = False) -> App:
+    """The command with its verbs; as an overview with a line of each, for which none is loaded."""
+    made = App(
+        name="sojourn",
+        help="A deterministic packet-level laboratory for L4S, SCE and SCReAM congestion control.",
+        version=_core.version,
+        default_parameter=Parameter(negative=(), show_default=lambda value: value or None),
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
+    for name, verb in VERBS.items():
+        made.command(f"sojourn.cli.{verb.place}", name=name, help=verb.about if is_overview else None)
+    made.command(install_completion, name="--install-completion")
+    return made
+
+
+app = _app()
+
+
 def call(arguments: Sequence[str] | None = None) -> int:
     """The whole command as a function: arguments to exit code."""
     words = sys.argv[1:] if arguments is None else arguments
-    if not words or words[0] not in VERBS:  # a page about all verbs takes a line from each
+    chosen = _app(is_overview=True) if {*words} <= {"--help", "-h"} else app
+    if (
+        chosen is app and words[0] not in VERBS
+    ):  # a slip, or a page about all verbs after all, which takes a line from each
         for name in VERBS:
-            app[name]
+            chosen[name]
     try:
-        code = app(arguments, exit_on_error=False, print_error=False)
+        code = chosen(arguments, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else OK
     except SystemExit:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from sojourn.cli.common import FAILED, OK, Json, UsageError, print_json, say
-from sojourn.run import seconds
+from sojourn.planning import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,9 +16,11 @@ from cyclopts.validators import Number
 from sojourn import executors
 from sojourn.engines import Engine
 from sojourn.estimate import shown, wall_s
+from sojourn.execution import cores
+from sojourn.jobs import Job
+from sojourn.planning import check_variant, find
+from sojourn.planning import slug as slug
 from sojourn.results import exists
-from sojourn.run import Job, check_variant, cores, find
-from sojourn.run import slug as slug
 from sojourn.scenario import Resolved, Scenario
 from sojourn.text import harmless, shortened
 

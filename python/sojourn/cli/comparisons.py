@@ -29,9 +29,11 @@ from sojourn.cli.common import (
 )
 from sojourn.engines import Engine, Name, named
 from sojourn.estimate import wall_s
+from sojourn.execution import cores, execute
+from sojourn.jobs import Job
 from sojourn.metrics import Source
+from sojourn.planning import able, new_folder, plan
 from sojourn.results import ResultSet, Run
-from sojourn.run import Job, able, cores, execute, new_folder, plan
 from sojourn.text import harmless
 
 

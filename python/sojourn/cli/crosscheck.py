@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sojourn.crosscheck.verdict import Verdict
-    from sojourn.run import Job
+    from sojourn.jobs import Job
 
 
 def crosscheck(
@@ -57,7 +57,7 @@ def crosscheck(
         as_json: Print one JSON document.
     """
     from sojourn.crosscheck import campaign, table
-    from sojourn.run import RESULTS
+    from sojourn.execution import RESULTS
 
     out = out or RESULTS / f"crosscheck-{seed}"
     if quantity and not shrink:

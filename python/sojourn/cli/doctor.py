@@ -15,7 +15,7 @@ from sojourn import _core
 from sojourn.cli.common import FAILED, OK, Json, UsageError, print_json
 from sojourn.cli.screen import Screen
 from sojourn.doctor import Finding, Severity
-from sojourn.run import seconds
+from sojourn.planning import seconds
 
 STYLES = {Severity.OK: "green", Severity.NOTE: "cyan", Severity.WARNING: "yellow", Severity.FAULT: "bold red"}
 #: Wider lines are hard to read.

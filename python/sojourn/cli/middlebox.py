@@ -209,7 +209,7 @@ def _follow(box: _core.Middlebox, asked: list[int], *, as_json: bool) -> None:
             continue
         if as_json:
             print(text, flush=True)
-        elif screen.console.is_terminal:
+        elif screen.is_terminal:
             reading = json.loads(text)
             if drawn:
                 sys.stdout.write(f"\x1b[{drawn}F\x1b[J")

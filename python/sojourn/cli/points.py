@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sojourn.cli.screen import ABSENT, AROUND_RUNS, Screen, figure, without_common
+from sojourn.jobs import Job, Outcome
 from sojourn.precision import QUANTITIES, Goal, Mean, short
-from sojourn.run import Job, Outcome
 from sojourn.seeds import Point
 
 #: What is shown beside the quantities that were asked for, where there is room.

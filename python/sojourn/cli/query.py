@@ -78,7 +78,7 @@ def _show(answer: pl.DataFrame) -> None:
     from sojourn.cli.screen import GAP, Screen
 
     screen = Screen()
-    most = screen.height - AROUND if screen.console.is_terminal else answer.height
+    most = screen.height - AROUND if screen.is_terminal else answer.height
     shown = answer.head(most)
     texts = {at for at, kind in enumerate(shown.dtypes) if not kind.is_numeric()}
     columns = [[name, *map(_cell, shown[name])] for name in shown.columns]

@@ -35,11 +35,13 @@ from sojourn.cli.common import (
     slug,
 )
 from sojourn.cli.points import show_points
+from sojourn.execution import RESULTS, execute
+from sojourn.jobs import Job, Outcome
 from sojourn.notify import Notifier
+from sojourn.planning import able, is_file, new_folder, plan, seconds, select
+from sojourn.planning import nearest as nearest_of
 from sojourn.precision import goals_of
 from sojourn.results import Run
-from sojourn.run import RESULTS, Job, Outcome, able, execute, is_file, new_folder, plan, seconds, select
-from sojourn.run import nearest as nearest_of
 from sojourn.scenario import Resolved, Scenario, to_toml
 from sojourn.seeds import Point
 from sojourn.seeds import until as seeds_until

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, TypeVar
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
 
 from sojourn import validity
 from sojourn.glance import FlowRow, Glance, Punctuality, QueueRow
@@ -19,6 +16,8 @@ from sojourn.text import harmless
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rich.console import Console
 
     from sojourn.results import Run
 
@@ -41,16 +40,21 @@ class Screen:
     """Lines on stdout, cut to the terminal's width; where stdout is no terminal, whole."""
 
     def __init__(self) -> None:
-        self.console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-        tty = self.console.is_terminal
-        self.width = self.console.width if tty or "COLUMNS" in os.environ else FILE_WIDTH
-        self.height = max(self.console.height, HEIGHT) if tty else HEIGHT
+        self._console = _console() if sys.stdout.isatty() or "FORCE_COLOR" in os.environ else None
+        self.is_terminal = self._console is not None
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() else FILE_WIDTH
+        self.width = self._console.width if self._console else width
+        self.height = max(self._console.height, HEIGHT) if self._console else HEIGHT
 
     def line(self, text: str, style: str = "") -> None:
         """One line, without characters that move the cursor."""
         line = harmless(text)
-        cut = cell_len(line) > self.width
-        self.console.print(Text(f"{line[: self.width - 3]}..." if cut else line, style=style))
+        shown = f"{line[: self.width - 3]}..." if cells(line) > self.width else line
+        if self._console:
+            self._console.print(shown, style=style)
+        else:
+            print(shown)
 
     def table(
         self,
@@ -65,7 +69,7 @@ class Screen:
         first column is cut.
         """
         columns = [[harmless(cell) for cell in column] for column in zip(heading, *rows, strict=True)]
-        widths = [max(map(cell_len, column)) for column in columns]
+        widths = [max(map(cells, column)) for column in columns]
         kept = list(range(len(columns)))
         beyond = sum(widths) + len(GAP) * (len(widths) - 1) - self.width
         for column in optional:
@@ -79,9 +83,25 @@ class Screen:
             line = []
             for column in kept:
                 cell = columns[column][number]
-                pad = " " * (widths[column] - cell_len(cell))
+                pad = " " * (widths[column] - cells(cell))
                 line.append(cell + pad if column in texts else pad + cell)
             self.line(GAP.join(line).rstrip(), "" if number else "bold")
+
+
+def _console() -> Console:
+    """The terminal; a tenth of a second that text on its way to a file or a pipe does not take."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def cells(text: str) -> int:
+    """Columns of a terminal that a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def show_run(run: Run) -> None:
@@ -172,7 +192,7 @@ def figure(value: float | None) -> str:
 
 def shortened(text: str, width: int) -> str:
     """The text, or its beginning and its end around three dots."""
-    if cell_len(text) <= width:
+    if cells(text) <= width:
         return text
     head = max((width - 3) // 2, 1)
     return f"{text[:head]}...{text[len(text) - (width - 3 - head) :]}"

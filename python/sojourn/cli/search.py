@@ -29,8 +29,9 @@ from sojourn.cli.common import (
     say,
     slug,
 )
+from sojourn.execution import RESULTS
+from sojourn.planning import able
 from sojourn.progress import Progress
-from sojourn.run import RESULTS, able
 
 if TYPE_CHECKING:
     from sojourn.search.trials import Bench, Question, Trial

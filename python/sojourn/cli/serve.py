@@ -13,7 +13,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from sojourn.cli.common import OK, AtLeastOne, Json, UsageError, say
-from sojourn.run import RESULTS, is_file
+from sojourn.execution import RESULTS
+from sojourn.planning import is_file
 from sojourn.serve.pages import is_there
 from sojourn.serve.setup import Setup, page_folder
 

@@ -31,8 +31,9 @@ from sojourn.cli.common import (
 )
 from sojourn.cli.screen import Screen
 from sojourn.cli.search import steered
+from sojourn.execution import RESULTS
 from sojourn.path import of_conditions
-from sojourn.run import RESULTS, able
+from sojourn.planning import able
 from sojourn.text import harmless
 
 if TYPE_CHECKING:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from sojourn import _core, engines
 from sojourn.crosscheck import quantities, records, verdict
 from sojourn.crosscheck.records import Record
+from sojourn.execution import execute
+from sojourn.jobs import Job
+from sojourn.planning import duration_s
 from sojourn.results import ResultsError, Run
-from sojourn.run import Job, duration_s, execute
 from sojourn.scenario import Resolved, Scenario
 from sojourn.suites import Role
 

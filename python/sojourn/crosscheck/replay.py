@@ -11,9 +11,10 @@ from sojourn import engines, metrics
 from sojourn.captures.flow import AE, CWR, ECE, FIN, RST, SYN, WAYS, Packets, Way
 from sojourn.captures.read import read
 from sojourn.crosscheck.campaign import CampaignError
+from sojourn.execution import execute
 from sojourn.groups import written_out
+from sojourn.jobs import Job
 from sojourn.plot import figure, save, styled
-from sojourn.run import Job, execute
 from sojourn.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sojourn.crosscheck.verdict import Verdict
-    from sojourn.run import Job
+    from sojourn.jobs import Job
 
 
 def shrink(

@@ -89,7 +89,7 @@ def judge(rows: Iterable[Row], runs: Mapping[str, Source]) -> list[Result]:
 
 def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER, jobs: int | None = None) -> dict[str, Source]:
     """Run what the rows need, each run once."""
-    from sojourn.run import run
+    from sojourn.running import run
 
     built = {case.id for case in suites.every()}
     runs: dict[str, Source] = {}

@@ -8,13 +8,10 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from sojourn import _core
 from sojourn.results.disk import IN_PROGRESS, building, digest_of, remove_if_empty
-from sojourn.results.samples import Samples, frame_of, parquet
-
-if TYPE_CHECKING:
-    from sojourn import _core
+from sojourn.results.samples import ROW_GROUP
 
 SCENARIO, SUMMARY, QUEUES, SERIES = FILES = ("scenario.toml", "summary.json", "queue.json", "series.parquet")
 CAPTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -22,8 +19,9 @@ CAPTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 def deterministic_files(resolved: str, result: _core.RunResult, *, packed: bool = False) -> dict[str, bytes]:
     """Names and contents of `FILES`; of the series with `packed` what a store that joins runs takes."""
-    samples = Samples.of(result)
-    series = samples.packed() if packed else parquet(frame_of(samples))
+    series = result.packed()
+    if not packed:
+        series = _core.series_table([series], group_rows=ROW_GROUP)
     contents = (resolved.encode(), as_text(result.summary), as_text(result.queues), series)
     return dict(zip(FILES, contents, strict=True))
 

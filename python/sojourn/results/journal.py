@@ -6,6 +6,7 @@ as JSON, and the contents of its files. A process that is killed leaves whole re
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -13,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn import _core
 from sojourn.results.content import SERIES
 from sojourn.results.disk import sha256
 from sojourn.results.identity import RUN_ID
 from sojourn.results.run import MANIFEST
-from sojourn.results.samples import Samples, frame_of
+from sojourn.results.samples import ROW_GROUP, packed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,13 +49,15 @@ class Record:
             file.seek(at)
             return file.read(length)
 
-    def samples(self) -> Samples:
+    def packed(self) -> bytes:
         """The series."""
-        return Samples.unpacked(self.read(SERIES))
+        return packed(self.read(SERIES))
 
     def frame(self) -> pl.LazyFrame:
         """The series as a table."""
-        return frame_of(self.samples()).lazy()
+        import polars as pl
+
+        return pl.read_parquet(io.BytesIO(_core.series_table([self.packed()], group_rows=ROW_GROUP))).lazy()
 
     def where(self, name: str) -> str:
         """What a message calls a file."""

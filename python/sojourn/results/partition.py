@@ -8,6 +8,7 @@ the next. The key is made of the hashes of the runs, so that no partition takes 
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,11 +17,13 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sojourn import _core
 from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, as_text
 from sojourn.results.disk import ResultsError, digest_of, sha256, sync
 from sojourn.results.identity import RUN_ID
 from sojourn.results.run import MANIFEST, Files
-from sojourn.results.samples import Samples, frame_of_runs, parquet
+from sojourn.results.samples import packed_frame
+from sojourn.results.samples import rows as rows_of
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
@@ -55,8 +58,8 @@ class Kept(Files, Protocol):
     complete: bool
     started: str
 
-    def samples(self) -> Samples:
-        """The series, read."""
+    def packed(self) -> bytes:
+        """The series, for `_core.series_table`."""
 
 
 class Stored:
@@ -87,8 +90,8 @@ class Stored:
         scan = pl.scan_parquet(self.partition.file(f"series{f'-{number}' if number else ''}.parquet"))
         return scan.slice(begin, rows).select("series", "unit", "t_s", "value")
 
-    def samples(self) -> Samples:
-        return Samples.of_frame(self.frame().collect())
+    def packed(self) -> bytes:
+        return packed_frame(self.frame().collect())
 
     def where(self, name: str) -> str:
         table = "series" if name == SERIES else "runs"
@@ -213,8 +216,8 @@ def write(folder: Path, building: Path, number: int, runs: Mapping[str, Kept]) -
     stem = f"{number:05}-{key_of(runs)}"
     places: list[tuple[int, int, int]] = []
     names: dict[str, str] = {}
-    for count, (frame, of_runs) in enumerate(_sheets(runs)):
-        names |= _put(building, f"{stem}.series{f'-{count}' if count else ''}.parquet", parquet(frame, ROW_GROUP))
+    for count, (table, of_runs) in enumerate(_sheets(runs)):
+        names |= _put(building, f"{stem}.series{f'-{count}' if count else ''}.parquet", table)
         places += [(count, begin, rows) for begin, rows in of_runs]
     rows, made = [], []
     for (run_id, kept), (count, begin, length) in zip(runs.items(), places, strict=True):
@@ -224,18 +227,19 @@ def write(folder: Path, building: Path, number: int, runs: Mapping[str, Kept]) -
             **{key: value for key, value in manifest.items() if key not in DETERMINISTIC},
         })  # fmt: skip
         stated = {key: manifest[key] for key in DETERMINISTIC if key in manifest}
+        texts = {name: kept.read(name).decode() for name in TEXTS}
         rows.append({
             "id": run_id,
             "seed": int(stated.get("seed", 1)),
             "version": str(stated.get("version")),
             "hash": kept.hash,
             "sweep": json.dumps(stated.get("sweep", {})),
-            **(kept.glance() or _glance(_Fresh(run_id, kept, stated))),
+            **(kept.glance() or _glance(_Fresh(run_id, kept.complete, stated, texts))),
             "manifest": json.dumps(stated),
-            **{column: kept.read(name).decode() for name, column in TEXTS.items()},
+            **{column: texts[name] for name, column in TEXTS.items()},
             "series_file": count, "series_begin": begin, "series_rows": length,
         })  # fmt: skip
-    names |= _put(building, f"{stem}.runs.parquet", parquet(_typed(rows)))
+    names |= _put(building, f"{stem}.runs.parquet", _parquet(_typed(rows)))
     document = {"format": FORMAT, "files": dict(sorted(names.items())), "runs": made}
     _put(building, f"{stem}.json", as_text(json.dumps(document, indent=1)))
     for name in (*names, f"{stem}.json"):
@@ -250,20 +254,26 @@ def _put(folder: Path, name: str, content: bytes) -> dict[str, str]:
     return {name: sha256(content)}
 
 
-def _sheets(runs: Mapping[str, Kept]) -> Iterator[tuple[pl.DataFrame, list[tuple[int, int]]]]:
+def _sheets(runs: Mapping[str, Kept]) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
     """Tables of as many whole runs as fit, and where the samples of each begin and how many they are."""
-    found: list[tuple[str, Samples]] = []
+    found: dict[str, bytes] = {}
     places: list[tuple[int, int]] = []
     total = 0
     for run_id, kept in runs.items():
-        samples = kept.samples()
-        if found and total + samples.t_s.size > MOST_ROWS:
-            yield frame_of_runs(found), places
-            found, places, total = [], [], 0
-        found.append((run_id, samples))
-        places.append((total, samples.t_s.size))
-        total += samples.t_s.size
-    yield frame_of_runs(found), places
+        packed = kept.packed()
+        count = rows_of(packed)
+        if found and total + count > MOST_ROWS:
+            yield _table(found), places
+            found, places, total = {}, [], 0
+        found[run_id] = packed
+        places.append((total, count))
+        total += count
+    yield _table(found), places
+
+
+def _table(runs: Mapping[str, bytes]) -> bytes:
+    """Packed series of runs as a Parquet file."""
+    return _core.series_table(list(runs.values()), list(runs), group_rows=ROW_GROUP)
 
 
 class _Fresh:
@@ -271,9 +281,9 @@ class _Fresh:
 
     scenario = ""
 
-    def __init__(self, run_id: str, kept: Kept, manifest: dict[str, Any]) -> None:
-        self.id, self.complete, self.manifest = run_id, kept.complete, manifest
-        self.summary, self.queues = (json.loads(kept.read(name)) for name in (SUMMARY, QUEUES))
+    def __init__(self, run_id: str, complete: bool, manifest: dict[str, Any], texts: Mapping[str, str]) -> None:
+        self.id, self.complete, self.manifest = run_id, complete, manifest
+        self.summary, self.queues = json.loads(texts[SUMMARY]), json.loads(texts[QUEUES])
 
 
 def _glance(run: _Fresh) -> dict[str, Any]:
@@ -295,3 +305,9 @@ def _typed(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     }
     found = list(rows)
     return pl.DataFrame(found, schema={name: kinds.get(name, pl.Float64) for name in found[0]})
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", compression_level=3)
+    return buffer.getvalue()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core, metrics
-from sojourn.run import seconds
+from sojourn.planning import seconds
 
 if TYPE_CHECKING:
     from sojourn.metrics import Window

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from sojourn import _core
-from sojourn.run import seconds
+from sojourn.planning import seconds
 
 RANGE = re.compile(r"(?P<low>[^.\s:]+(?:\.\d+)?[^.\s:]*)\.\.(?P<high>[^\s:]+?)(?P<log>:log)?")
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")

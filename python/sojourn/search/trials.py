@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sojourn import _core
+from sojourn.execution import execute
 from sojourn.files import read_bounded, write_whole
+from sojourn.jobs import Job, Outcome
+from sojourn.planning import plan
 from sojourn.results import Run
-from sojourn.run import Job, Outcome, execute, plan
 from sojourn.scenario import Resolved, Scenario
 from sojourn.search.expression import Constraint, ExpressionError
 from sojourn.search.quantities import OfRun

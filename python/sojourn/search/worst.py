@@ -9,9 +9,11 @@ from pathlib import Path
 
 from sojourn import _core
 from sojourn.conditions import Conditions, of_scenario
+from sojourn.execution import execute
 from sojourn.files import write_whole
+from sojourn.jobs import Job
+from sojourn.planning import duration_s
 from sojourn.results import Run
-from sojourn.run import Job, duration_s, execute
 from sojourn.scenario import Scenario
 from sojourn.search.measures import Measured, State, Subject, state
 from sojourn.search.trials import Bench, SearchError, Trial

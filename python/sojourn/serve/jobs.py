@@ -9,8 +9,8 @@ from typing import cast, get_args
 from sojourn import engines, results, suites
 from sojourn.execution import How
 from sojourn.jobs import Job as Planned
+from sojourn.planning import able, nearest, new_folder, plan, slug
 from sojourn.results import ResultsError
-from sojourn.run import able, nearest, new_folder, plan, slug
 from sojourn.serve.asked import Asked
 from sojourn.serve.errors import RequestError
 from sojourn.serve.job import Job

@@ -1,0 +1,144 @@
+//! Tables of texts and numbers as Parquet files, whose bytes are a function of the table alone.
+//!
+//! Of the format (Apache Parquet 2.11, `parquet.thrift` and `Encodings.md`) this is what series
+//! take: required columns, one data page of each in a row group, compressed with gzip. A text is
+//! written once a row group, and where it repeats as a run; of numbers all first bytes come first,
+//! then all second ones (`BYTE_STREAM_SPLIT`), since neighbours differ in the last ones.
+
+mod page;
+mod thrift;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use page::Chunk;
+use thrift::Struct;
+
+/// Marks the begin and the end of a file.
+const MAGIC: &[u8] = b"PAR1";
+/// `Type` in `parquet.thrift`.
+const DOUBLE: i32 = 5;
+const BYTE_ARRAY: i32 = 6;
+
+/// One column of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// A value for each row.
+    pub values: Values<'a>,
+}
+
+/// The values of a column from the first row to the last.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// Texts, and for how many rows each stays.
+    Texts(&'a [(&'a str, usize)]),
+    /// Numbers in pieces, one after the other.
+    Numbers(&'a [&'a [f64]]),
+}
+
+impl Values<'_> {
+    fn rows(&self) -> usize {
+        match self {
+            Self::Texts(runs) => runs.iter().map(|run| run.1).sum(),
+            Self::Numbers(pieces) => pieces.iter().map(|piece| piece.len()).sum(),
+        }
+    }
+
+    fn kind(&self) -> i32 {
+        match self {
+            Self::Texts(_) => BYTE_ARRAY,
+            Self::Numbers(_) => DOUBLE,
+        }
+    }
+}
+
+/// A table as a file; so many rows at most are packed together.
+///
+/// # Panics
+///
+/// If columns differ in their number of rows, or `group_rows` is 0.
+#[must_use]
+pub fn write(columns: &[Column<'_>], group_rows: usize) -> Vec<u8> {
+    let rows = columns.first().map_or(0, |column| column.values.rows());
+    assert!(columns.iter().all(|column| column.values.rows() == rows), "columns of one length");
+    let mut file = MAGIC.to_vec();
+    let mut groups = Vec::new();
+    for begin in (0..rows).step_by(group_rows) {
+        let range = begin..rows.min(begin + group_rows);
+        let chunks: Vec<Chunk> = columns
+            .iter()
+            .map(|column| match column.values {
+                Values::Texts(runs) => page::texts(&mut file, &within(runs, &range)),
+                Values::Numbers(pieces) => page::numbers(&mut file, pieces, &range),
+            })
+            .collect();
+        groups.push((range.len(), chunks));
+    }
+    let footer = footer(columns, rows, &groups);
+    file.extend(&footer);
+    file.extend(u32::try_from(footer.len()).expect("a footer far below 4 GB").to_le_bytes());
+    file.extend(MAGIC);
+    file
+}
+
+/// The distinct texts of some rows, in the order of their first, and the runs as indices into them.
+struct Dictionary<'a> {
+    texts: Vec<&'a str>,
+    runs: Vec<(usize, usize)>,
+}
+
+fn within<'a>(runs: &[(&'a str, usize)], range: &Range<usize>) -> Dictionary<'a> {
+    let mut found = Dictionary { texts: Vec::new(), runs: Vec::new() };
+    let mut known = HashMap::new();
+    let mut begin = 0;
+    for &(text, rows) in runs {
+        let own = begin.max(range.start)..(begin + rows).min(range.end);
+        begin += rows;
+        if own.is_empty() {
+            continue;
+        }
+        let index = *known.entry(text).or_insert_with(|| {
+            found.texts.push(text);
+            found.texts.len() - 1
+        });
+        match found.runs.last_mut() {
+            Some(last) if last.0 == index => last.1 += own.len(),
+            _ => found.runs.push((index, own.len())),
+        }
+    }
+    found
+}
+
+/// `FileMetaData` of `parquet.thrift`.
+fn footer(columns: &[Column<'_>], rows: usize, groups: &[(usize, Vec<Chunk>)]) -> Vec<u8> {
+    let mut schema = vec![Struct::new().text(4, "schema").int(5, columns.len())];
+    schema.extend(columns.iter().map(|column| {
+        let kind = column.values.kind();
+        // Required; of texts UTF8, as older readers have it, and STRING.
+        let element = Struct::new().enumerated(1, kind).enumerated(3, 0).text(4, column.name);
+        match kind {
+            BYTE_ARRAY => element.enumerated(6, 0).part(10, Struct::new().part(1, Struct::new())),
+            _ => element,
+        }
+    }));
+    let groups = groups.iter().map(|(rows, chunks)| {
+        let size = chunks.iter().map(|chunk| chunk.uncompressed).sum();
+        let each = columns.iter().zip(chunks).map(|(column, chunk)| {
+            let data = chunk.metadata(column.name, column.values.kind());
+            Struct::new().long(2, 0).part(3, data)
+        });
+        Struct::new().list(1, each.collect()).long(2, size).long(3, *rows)
+    });
+    Struct::new()
+        .enumerated(1, 2)
+        .list(2, schema)
+        .long(3, rows)
+        .list(4, groups.collect())
+        .text(6, "sojourn")
+        .finish()
+}
+
+#[cfg(test)]
+mod tests;

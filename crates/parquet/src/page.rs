@@ -1,0 +1,133 @@
+//! Pages: the values of a column in one row group.
+
+use std::io::Write;
+use std::ops::Range;
+
+use flate2::{Compression, GzBuilder};
+
+use crate::Dictionary;
+use crate::thrift::{Struct, varint};
+
+/// `CompressionCodec`, `Encoding` and `PageType` of `parquet.thrift`.
+const GZIP: i32 = 2;
+const PLAIN: i32 = 0;
+const RLE: i32 = 3;
+const RLE_DICTIONARY: i32 = 8;
+const BYTE_STREAM_SPLIT: i32 = 9;
+const DATA_PAGE: i32 = 0;
+const DICTIONARY_PAGE: i32 = 2;
+/// Of a run's series, higher levels take longer than its engine and save a few per cent.
+const LEVEL: u32 = 2;
+
+/// Where the pages of a column are, and what is in them.
+pub(crate) struct Chunk {
+    begin: usize,
+    /// Where the data page begins, if another one is before it.
+    data: usize,
+    rows: usize,
+    encodings: &'static [i32],
+    pub(crate) uncompressed: usize,
+    compressed: usize,
+    /// The least and the greatest text.
+    bounds: Option<(String, String)>,
+}
+
+impl Chunk {
+    /// `ColumnMetaData`.
+    pub(crate) fn metadata(&self, name: &str, kind: i32) -> Struct {
+        let told = Struct::new()
+            .enumerated(1, kind)
+            .enumerated_list(2, self.encodings)
+            .text_list(3, &[name])
+            .enumerated(4, GZIP)
+            .long(5, self.rows)
+            .long(6, self.uncompressed)
+            .long(7, self.compressed)
+            .long(9, self.data);
+        match &self.bounds {
+            None => told,
+            Some((least, greatest)) => told
+                .long(11, self.begin)
+                .part(12, Struct::new().long(3, 0).text(5, greatest).text(6, least)),
+        }
+    }
+}
+
+/// Writes texts: each once, and then which one it is in each row.
+pub(crate) fn texts(file: &mut Vec<u8>, dictionary: &Dictionary<'_>) -> Chunk {
+    let begin = file.len();
+    let mut plain = Vec::new();
+    for text in &dictionary.texts {
+        plain.extend((text.len() as u32).to_le_bytes());
+        plain.extend(text.as_bytes());
+    }
+    let count = dictionary.texts.len();
+    let about = Struct::new().int(1, count).enumerated(2, PLAIN);
+    let first = page(file, DICTIONARY_PAGE, 7, about, &plain);
+    let data = file.len();
+    let bits = (usize::BITS - (count - 1).leading_zeros()).max(1);
+    let mut runs = vec![bits as u8];
+    let mut rows = 0;
+    for &(index, length) in &dictionary.runs {
+        varint(&mut runs, (length as u64) << 1);
+        runs.extend(&index.to_le_bytes()[..bits.div_ceil(8) as usize]);
+        rows += length;
+    }
+    let second = page(file, DATA_PAGE, 5, data_header(rows, RLE_DICTIONARY), &runs);
+    let bounds = dictionary.texts.iter().min().zip(dictionary.texts.iter().max());
+    Chunk {
+        begin,
+        data,
+        rows,
+        encodings: &[PLAIN, RLE, RLE_DICTIONARY],
+        uncompressed: first + second,
+        compressed: file.len() - begin,
+        bounds: bounds.map(|(least, greatest)| ((*least).to_owned(), (*greatest).to_owned())),
+    }
+}
+
+/// Writes numbers.
+pub(crate) fn numbers(file: &mut Vec<u8>, pieces: &[&[f64]], range: &Range<usize>) -> Chunk {
+    let (begin, rows) = (file.len(), range.len());
+    let mut split = vec![0; 8 * rows];
+    let values = pieces.iter().copied().flatten().skip(range.start).take(rows);
+    for (row, value) in values.enumerate() {
+        for (stream, byte) in value.to_le_bytes().into_iter().enumerate() {
+            split[stream * rows + row] = byte;
+        }
+    }
+    let uncompressed = page(file, DATA_PAGE, 5, data_header(rows, BYTE_STREAM_SPLIT), &split);
+    Chunk {
+        begin,
+        data: begin,
+        rows,
+        encodings: &[RLE, BYTE_STREAM_SPLIT],
+        uncompressed,
+        compressed: file.len() - begin,
+        bounds: None,
+    }
+}
+
+/// `DataPageHeader`; what would say which values are absent is empty, since none is.
+fn data_header(rows: usize, encoding: i32) -> Struct {
+    Struct::new().int(1, rows).enumerated(2, encoding).enumerated(3, RLE).enumerated(4, RLE)
+}
+
+/// Adds a page, of whose header `about` is field `id`; its size before compression, header included.
+fn page(file: &mut Vec<u8>, kind: i32, id: u8, about: Struct, content: &[u8]) -> usize {
+    let mut packer = GzBuilder::new().write(Vec::new(), Compression::new(LEVEL));
+    let packed = packer.write_all(content).and_then(|()| packer.finish());
+    let packed = packed.expect("memory takes all");
+    let header = Struct::new()
+        .enumerated(1, kind)
+        .int(2, content.len())
+        .int(3, packed.len())
+        .part(id, about)
+        .finish();
+    file.extend(&header);
+    file.extend(packed);
+    header.len() + content.len()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! The series of runs on their way to disk: packed in memory, and as the long table that is kept.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use sojourn_parquet::{self as parquet, Values};
+use sojourn_trace::Column;
+
+/// Names, units and numbers of samples of all series of a run.
+type Head = (Vec<String>, Vec<String>, Vec<usize>);
+
+/// All series that have a sample: a line of JSON with their [`Head`], then the times of all and the
+/// values of all, as little-endian doubles.
+pub(crate) fn packed(columns: &[Column]) -> Vec<u8> {
+    let columns: Vec<&Column> = columns.iter().filter(|column| !column.t.is_empty()).collect();
+    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    let units: Vec<&str> = columns.iter().map(|column| &*column.unit).collect();
+    let lengths: Vec<usize> = columns.iter().map(|column| column.t.len()).collect();
+    let mut bytes = serde_json::to_vec(&(names, units, lengths)).expect("texts and numbers");
+    bytes.push(b'\n');
+    let times = columns.iter().flat_map(|column| &column.t);
+    let values = columns.iter().flat_map(|column| &column.v);
+    for number in times.chain(values) {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes
+}
+
+/// Packed series, read.
+struct Samples {
+    names: Vec<String>,
+    units: Vec<String>,
+    lengths: Vec<usize>,
+    t: Vec<f64>,
+    v: Vec<f64>,
+}
+
+impl Samples {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let line = bytes.iter().position(|&byte| byte == b'\n')?;
+        let (names, units, lengths): Head = serde_json::from_slice(&bytes[..line]).ok()?;
+        let (numbers, rest) = bytes[line + 1..].as_chunks();
+        let rows = lengths.iter().try_fold(0_usize, |sum, length| sum.checked_add(*length))?;
+        let is_whole = rest.is_empty() && rows.checked_mul(2) == Some(numbers.len());
+        if !is_whole || names.len() != lengths.len() || units.len() != lengths.len() {
+            return None;
+        }
+        let [t, v] = [&numbers[..rows], &numbers[rows..]]
+            .map(|part| part.iter().copied().map(f64::from_le_bytes).collect());
+        Some(Self { names, units, lengths, t, v })
+    }
+}
+
+/// Packed series of runs as a Parquet file: columns `series`, `unit`, `t_s` and `value`, with `ids`
+/// of the runs `id` before them, and so many rows packed together.
+#[pyfunction]
+#[pyo3(signature = (runs, ids = None, *, group_rows))]
+pub(crate) fn series_table(
+    py: Python<'_>,
+    runs: Vec<PyBackedBytes>,
+    ids: Option<Vec<String>>,
+    group_rows: usize,
+) -> PyResult<Bound<'_, PyBytes>> {
+    if group_rows == 0 || ids.as_ref().is_some_and(|ids| ids.len() != runs.len()) {
+        return Err(PyValueError::new_err("expected group_rows above 0, and an id for each run"));
+    }
+    let file = py.detach(|| {
+        let runs: Option<Vec<Samples>> = runs.iter().map(|run| Samples::read(run)).collect();
+        runs.map(|runs| table(&runs, ids.as_deref(), group_rows))
+    });
+    let file = file.ok_or_else(|| PyValueError::new_err("expected series as `packed` has them"))?;
+    Ok(PyBytes::new(py, &file))
+}
+
+fn table(runs: &[Samples], ids: Option<&[String]>, group_rows: usize) -> Vec<u8> {
+    let id = ids.iter().copied().flatten().zip(runs).map(|(id, run)| (&**id, run.t.len()));
+    let id: Vec<(&str, usize)> = id.collect();
+    let (mut name, mut unit) = (Vec::new(), Vec::new());
+    for run in runs {
+        for ((series, in_unit), &rows) in run.names.iter().zip(&run.units).zip(&run.lengths) {
+            name.push((&**series, rows));
+            unit.push((&**in_unit, rows));
+        }
+    }
+    let t: Vec<&[f64]> = runs.iter().map(|run| &*run.t).collect();
+    let v: Vec<&[f64]> = runs.iter().map(|run| &*run.v).collect();
+    let columns = [
+        ("id", Values::Texts(&id)),
+        ("series", Values::Texts(&name)),
+        ("unit", Values::Texts(&unit)),
+        ("t_s", Values::Numbers(&t)),
+        ("value", Values::Numbers(&v)),
+    ]
+    .map(|(name, values)| parquet::Column { name, values });
+    parquet::write(&columns[usize::from(ids.is_none())..], group_rows)
+}
