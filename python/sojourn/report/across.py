@@ -48,9 +48,7 @@ def _quantities(run: Run) -> dict[str, dict[str, str]]:
         found[label] = dict(
             _of_flows([seen[name] for name in members if name in seen], [summaries.get(name, {}) for name in members])
         )
-    over = run.summary.window_s if run.summary else None
-    for series, label in path.pings(run.ours).items():
-        stats = metrics.Stats.of(metrics.inside(run.ours, series, over)) if over else None
+    for label, stats in run.pings.items():
         if stats:
             found[own.ping_label(label)] = {"RTT p50 / p99, ms": own.pair(stats.p50, stats.p99)}
     for queue in queues:
