@@ -32,8 +32,8 @@ GROUP = re.compile(r"group\.(.+?)\.open")
 
 #: Least width of the intervals of a rate over time: that of netperf's interim results.
 SHORT_S = 0.1
-#: Runs whose series are kept in memory.
-RECENT = 8
+#: Runs whose series are kept in memory: both sides of a pair.
+RECENT = 2
 SETTLE_S = 10.0
 CLOSE_S = 1.0
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import compare, conditions, metrics, path
+from sojourn import compare, conditions, metrics
 from sojourn.compare import Difference
 from sojourn.compare.comparison import median
 from sojourn.groups import groups
@@ -48,7 +48,7 @@ def spreads_of(run: Run) -> dict[str, str]:
 
 def modes_of(run: Run) -> dict[str, str]:
     """What each flow or group of copies that looks for classic queues found."""
-    summaries = {str(one.get("name")): one for one in path.objects(own.read(run.ours)[0].get("flows"))}
+    summaries = own.flows_of(run.ours)
     found = {label: own.classic([summaries[name] for name in names]) for label, names in groups(summaries).items()}
     return {name: text for name, text in found.items() if text}
 

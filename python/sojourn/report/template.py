@@ -181,12 +181,12 @@ class View:
     @property
     def summary(self) -> dict[str, Any]:
         """What summary.json holds."""
-        return own.read(self._run.ours)[0]
+        return own.summary(self._run.ours)
 
     @property
     def qdiscs(self) -> list[dict[str, Any]]:
         """What queue.json holds: a table for each queue."""
-        return own.read(self._run.ours)[1]
+        return own.queues(self._run.ours)
 
     @property
     def manifest(self) -> dict[str, Any]:

@@ -179,9 +179,12 @@ class Run:
             return False
 
     def check(self) -> None:
-        """Reads its files, of the series their schema alone; raises `ResultsError`."""
+        """Reads its files, of the series their schema alone; raises `ResultsError`.
+
+        Queues, for which few ask, are not kept in memory.
+        """
         self._collect(self.frame().select("series", "t_s", "value").head(0))
-        self.manifest, self.summary, self.queues  # noqa: B018
+        self.manifest, self.summary, self.again().queues
 
     def again(self) -> Run:
         """The same run, of which nothing is kept in memory: for a walk over many."""
