@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def over_time(seen: Sequence[FlowSummary]) -> str:
     """The goodput in short intervals: p05, p50 and p95, of several flows the median of each."""
     found = [stats for flow in seen if (stats := flow.goodput_over_time_mbps)]
     each = ((stats.p05, stats.p50, stats.p95) for stats in found)
-    return " / ".join(number(float(np.median(values))) for values in zip(*each, strict=True))
+    return " / ".join(number(float(median(values))) for values in zip(*each, strict=True))
 
 
 def classic(summaries: Sequence[Mapping[str, Any]]) -> str:
