@@ -56,10 +56,10 @@ def write(results_: Path, template: Path, out: Path | None, measured: Path | Non
     if target.exists() and target.resolve() == template.resolve():
         raise TemplateError(f"--output {target}: expected another file than the template")
     comparison = compare.collect(results_, measured)
-    errors += comparison.errors
     comparison.sides = (compare.names_of(results_, measured) if measured else None) or compare.MEASURED
     page = Target(comparison, target, as_html=as_html)
     content = page.render(text, template, harmless(results_.resolve().name))
+    errors += comparison.errors
     for file, make in page.files.items():
         try:
             make(file)
