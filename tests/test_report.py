@@ -12,7 +12,7 @@ import pytest
 from sojourn import compare, metrics, report, results
 from sojourn.cli import call
 from sojourn.report import across, answers, figures, flow_rows, overview, own, page, sections
-from sojourn.report.model import Table, number
+from sojourn.report.model import Figure, Table, number
 from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
 
@@ -180,6 +180,10 @@ def both_halves() -> compare.Comparison:
     return compare.Comparison(lone=[l4s, sce, lone])
 
 
+def beside(runs: list[sections.Run]) -> dict[str, Figure]:
+    return figures.of_rows([runs], {run.id: figures.figure(run, figures.points_of(len(runs)), Path()) for run in runs})
+
+
 RTTS = {"cubic": 36.0, "prague": 20.4, "cubic-sce": 21.0}
 
 
@@ -203,7 +207,7 @@ def test_both_architectures_of_a_scenario_stand_side_by_side() -> None:
 
 def test_runs_side_by_side_share_their_axes() -> None:
     runs = sections.runs_of(both_halves())
-    first, second = (figures.figures([runs], Path())[run.id].plots for run in runs[:2])
+    first, second = (beside(runs)[run.id].plots for run in runs[:2])
     assert [plot.kind for plot in first] == ["rate", "rtt"]
     assert first[0].range == second[0].range
     assert first[1].range[1] >= 36
@@ -279,7 +283,7 @@ def test_runs_that_differ_in_one_parameter_are_columns_of_one_table_and_share_th
     assert rows["queue bneck", "drops / marks"] == ["3 / 14"] * 3
     page = report.write_comparison(compare.Comparison(lone=lone), tmp_path / "r.html", title="t").read_text()
     assert '<a href="#section-home">A home link</a>' in page.split("</nav>")[0]
-    drawn = figures.figures([section.runs], tmp_path).values()
+    drawn = beside(section.runs).values()
     assert len({plot.range for figure in drawn for plot in figure.plots if plot.kind == "rate"}) == 1
 
 
@@ -343,7 +347,7 @@ def test_a_start_up_is_named_and_does_not_flatten_the_rest() -> None:
     t, rtt = made._series["flow.cubic.rtt"]
     made._series["flow.cubic.rtt"] = t, np.where(t < 6, 400.0, rtt)
     (run,) = sections.runs_of(compare.Comparison(lone=[made]))
-    _, plot = figures.figures([[run]], Path())[S2].plots
+    _, plot = beside([run])[S2].plots
     low, high = plot.range
     assert low < 20.4 - 0.03 * (high - low)
     assert high < 40

@@ -14,7 +14,7 @@ import pytest
 
 import sojourn
 from conftest import FakeCore
-from sojourn import conditions, planning, results, suites
+from sojourn import conditions, metrics, planning, report, results, suites
 from sojourn.results import ResultsError, ResultSet, Run, flatten
 
 
@@ -52,6 +52,27 @@ def test_what_cannot_be_read_is_left_out_with_a_line(scenario: Callable[..., str
     with pytest.raises(results.ResultsError, match="expected the series of a run"):
         results.Run(broken.path).names()
     assert [path.name for path in results.clean(Path("out"), everything=False, dry=True)] == ["one@seed3"]
+
+
+def test_a_report_reads_the_series_of_each_run_once(
+    scenario: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = sojourn.run(scenario(), seeds=3, out="out")
+    read: list[str] = []
+    columns = results.Run.columns
+
+    def counted(run: results.Run) -> dict[str, tuple[metrics.FloatArray, metrics.FloatArray]]:
+        read.append(run.id)
+        return columns(run)
+
+    monkeypatch.setattr(results.Run, "columns", counted)
+    report.of_results(Path("out"), Path(), None)
+    assert sorted(read) == sorted(runs.runs)
+
+
+def test_a_source_around_another_has_its_run(scenario: Callable[..., str]) -> None:
+    (run,) = sojourn.run(scenario(), out="out")
+    assert results.run_of(metrics.Cached(metrics.Cached(run), "another")) is run
 
 
 def test_a_variant_is_part_of_the_id(scenario: Callable[..., str]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 FloatArray = npt.NDArray[np.float64]
@@ -32,8 +32,8 @@ GROUP = re.compile(r"group\.(.+?)\.open")
 
 #: Least width of the intervals of a rate over time: that of netperf's interim results.
 SHORT_S = 0.1
-#: Runs whose series are kept in memory.
-RECENT = 8
+#: Runs whose series are kept in memory: both sides of a pair.
+RECENT = 2
 SETTLE_S = 10.0
 CLOSE_S = 1.0
 
@@ -116,33 +116,42 @@ class Finished(Protocol):
 
 
 class Cached:
-    """A source that is read at once and kept while it is among the recent ones, under its own id or another."""
+    """A source that is read at once when it is first asked, and kept while it is among the recent ones.
+
+    It has the source's id or another one. What is small is kept for longer: the names of the series, and `lives`.
+    """
 
     #: Those of which the series are in memory, the last one last: a walk over many runs keeps few of them.
     _recent: ClassVar[list[Cached]] = []
 
     def __init__(self, source: Source, run_id: str | None = None) -> None:
         self.id = source.id if run_id is None else run_id
-        self.origin = source
+        self.origin: Source = getattr(source, "origin", source)
         self.path: Path | None = getattr(source, "path", None)
+        #: Of each flow that was asked for.
+        self.lives: dict[str, Window | None] = {}
         self._source = source
-        self._names = source.names()
-        self._read: dict[str, tuple[FloatArray, FloatArray]] = {}
+        self._names: list[str] | None = None
+        self._columns: dict[str, tuple[FloatArray, FloatArray]] = {}
 
     def names(self) -> list[str]:
         """Names of the series."""
+        if self._names is None:
+            self._names = list(self._read()) or self._source.names()
         return self._names
 
     def series(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Times in seconds and values."""
-        if not self._read and hasattr(self._source, "columns"):
-            self._read = self._source.columns()
+        return self._read().get(name) or self._source.series(name)
+
+    def _read(self) -> Mapping[str, tuple[FloatArray, FloatArray]]:
+        """All series; empty of a source that holds them in memory anyway."""
+        if not self._columns and hasattr(self._source, "columns"):
+            self._columns = self._source.columns()
             self._recent.append(self)
             if len(self._recent) > RECENT:
-                self._recent.pop(0)._read = {}
-        if name not in self._read:
-            self._read[name] = self._source.series(name)
-        return self._read[name]
+                self._recent.pop(0)._columns = {}
+        return self._columns
 
 
 @dataclass(frozen=True)
@@ -249,7 +258,7 @@ def finite(source: Source, name: str) -> tuple[FloatArray, FloatArray]:
         return empty, empty
     t, values = (np.asarray(column, dtype=np.float64) for column in source.series(name))
     keep = np.isfinite(t) & np.isfinite(values)
-    return t[keep], values[keep]
+    return (t, values) if keep.all() else (t[keep], values[keep])
 
 
 def inside(source: Source, name: str, window: Window) -> FloatArray:
@@ -317,6 +326,14 @@ def lifetime(source: Source, flow: str) -> Window | None:
 
     A flow without delivery rate, such as one of UDP, lives from its first to its last delivered byte.
     """
+    if not isinstance(source, Cached):
+        return _lifetime(source, flow)
+    if flow not in source.lives:
+        source.lives[flow] = _lifetime(source, flow)
+    return source.lives[flow]
+
+
+def _lifetime(source: Source, flow: str) -> Window | None:
     t, rate = finite(source, f"flow.{flow}.delivery_rate")
     t = t[rate > 0]
     if t.size == 0:

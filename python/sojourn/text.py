@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: Characters of a message, and of one word in it, that are shown; of a longer one the middle is left out.
 LONGEST_MESSAGE, LONGEST_WORD = 1200, 120
@@ -26,6 +29,15 @@ def harmless(value: Any) -> Any:
 def harmless_lines(text: str) -> str:
     """The same for a text of many lines, which stay."""
     return "\n".join(harmless(line.replace("\t", "    ")) for line in text.replace("\r\n", "\n").split("\n"))
+
+
+def parsed(text: str, parse: Callable[[str], Any]) -> Any:
+    """What a parser of JSON or TOML makes of a text, harmless.
+
+    Where all of the text can be printed, and no backslash makes a character of others, so can its parts.
+    """
+    document = parse(text)
+    return document if "\\" not in text and text.replace("\n", "").isprintable() else harmless(document)
 
 
 def in_one_line(error: BaseException) -> str:

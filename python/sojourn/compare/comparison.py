@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from sojourn.compare import chance, effects, means
 from sojourn.compare.chance import Chance
@@ -121,4 +120,4 @@ class Comparison:
 
 def median(values: list[float]) -> float | None:
     """The median; None of nothing."""
-    return float(np.median(values)) if values else None
+    return float(statistics.median(values)) if values else None

@@ -103,7 +103,7 @@ def matches(ours: Mapping[str, Source], theirs: Mapping[str, Source]) -> list[Ma
     left_a = [run_id for run_id in ours if run_id not in {match.a for match in found}]
     left_b = [run_id for run_id in theirs if run_id not in {match.b for match in found}]
     by_scenario = {key: run_id for run_id in left_b if (key := _conditions(theirs[run_id])) is not None}
-    for run_id in list(left_a):
+    for run_id in list(left_a) if by_scenario else ():
         other = by_scenario.pop(_conditions(ours[run_id]) or "", None)
         if other is not None:
             found.append(Match(run_id, other, SAME_SCENARIO))

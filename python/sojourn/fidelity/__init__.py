@@ -26,8 +26,8 @@ from sojourn.fidelity.row import Grid, Result, Row
 from sojourn.metrics import Source
 
 __all__ = [
-    "EXPLANATIONS", "ROWS", "VARIANTS", "Result", "Row", "document", "grids", "hypotheses", "judge", "main", "score",
-    "select", "simulate",
+    "EXPLANATIONS", "ROWS", "VARIANTS", "Judging", "Result", "Row", "document", "grids", "hypotheses", "judge", "main",
+    "score", "select", "simulate",
 ]  # fmt: skip
 
 #: What suites name as the module of their rows: `rows()`, and if there are any `EXPLANATIONS`, `VARIANTS`, `grids()`
@@ -71,20 +71,47 @@ def split_id(run_id: str) -> tuple[str, str | None, int]:
     return (match[1], match[2], int(match[3] or 1)) if match else (run_id, None, 1)
 
 
+class Judging:
+    """Measures rows run by run: once all runs of a row are there, while the series of the last are in memory."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = list(rows)
+        #: Of each row its values by seed.
+        self._values: list[dict[int, float | None]] = [{} for _ in self._rows]
+        self._of_run: dict[tuple[str, str | None], list[int]] = {}
+        for number, row in enumerate(self._rows):
+            for run_id in dict.fromkeys((row.run, *row.others)):
+                self._of_run.setdefault((run_id, row.variant), []).append(number)
+        self._sources: dict[tuple[str, str | None, int], Source] = {}
+
+    def take(self, run_id: str, source: Source) -> None:
+        """A run, whose series may be read."""
+        base, variant, seed = split_id(run_id)
+        if source.id != base or not isinstance(source, metrics.Cached):
+            source = metrics.Cached(source, base)
+        self._sources[base, variant, seed] = source
+        for number in self._of_run.get((base, variant), ()):
+            row = self._rows[number]
+            sources = [self._sources.get((name, variant, seed)) for name in (row.run, *row.others)]
+            if None not in sources:
+                self._values[number][seed] = row.measure(*sources)
+
+    def results(self) -> list[Result]:
+        """Each row over every seed of its run that was there."""
+        results = []
+        for row, values in zip(self._rows, self._values, strict=True):
+            of_seeds = (values[seed] for seed in sorted(values))
+            kept = tuple(v for v in of_seeds if v is not None and math.isfinite(v))
+            results.append(Result(row, kept, EXPLANATIONS.get(row.key) or EXPLANATIONS.get(row.id) or ""))
+        return results
+
+
 def judge(rows: Iterable[Row], runs: Mapping[str, Source]) -> list[Result]:
     """Each row over every seed of its run that is there."""
-    seeds: dict[tuple[str, str | None], list[tuple[int, Source]]] = {}
+    judging = Judging(rows)
     for run_id, source in runs.items():
-        base, variant, seed = split_id(run_id)
-        seeds.setdefault((base, variant), []).append((seed, metrics.Cached(source, base)))
-    results = []
-    for row in rows:
-        of_run = [dict(seeds.get((name, row.variant), [])) for name in (row.run, *row.others)]
-        shared = sorted(set.intersection(*map(set, of_run)))
-        values = (row.measure(*(of[seed] for of in of_run)) for seed in shared)
-        kept = tuple(v for v in values if v is not None and math.isfinite(v))
-        results.append(Result(row, kept, EXPLANATIONS.get(row.key) or EXPLANATIONS.get(row.id) or ""))
-    return results
+        judging.take(run_id, source)
+    return judging.results()
 
 
 def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER, jobs: int | None = None) -> dict[str, Source]:

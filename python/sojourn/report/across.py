@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import metrics, path
+from sojourn import metrics
 from sojourn.groups import groups
 from sojourn.metrics import FlowSummary
 from sojourn.report import own
@@ -40,20 +40,17 @@ def table(runs: Sequence[Run]) -> Table:
 
 def _quantities(run: Run) -> dict[str, dict[str, str]]:
     """Quantities as text, by subject; flows first, then pings and queues."""
-    document, queues = own.read(run.ours)
     found: dict[str, dict[str, str]] = {}
-    summaries = {str(flow.get("name")): flow for flow in path.objects(document.get("flows"))}
+    summaries = own.flows_of(run.ours)
     seen = {flow.name: flow for flow in run.summary.flows} if run.summary else {}
     for label, members in groups(name for name in summaries or seen).items():
         found[label] = dict(
             _of_flows([seen[name] for name in members if name in seen], [summaries.get(name, {}) for name in members])
         )
-    over = run.summary.window_s if run.summary else None
-    for series, label in path.pings(run.ours).items():
-        stats = metrics.Stats.of(metrics.inside(run.ours, series, over)) if over else None
+    for label, stats in run.pings.items():
         if stats:
             found[own.ping_label(label)] = {"RTT p50 / p99, ms": own.pair(stats.p50, stats.p99)}
-    for queue in queues:
+    for queue in own.queues(run.ours):
         median, tail = own.number_at(queue, "sojourn_ms", "p50"), own.number_at(queue, "sojourn_ms", "p99")
         # A queue in which nothing ever waited says nothing.
         if median is not None and (tail or queue.get("dropped") or queue.get("marked")):

@@ -56,7 +56,7 @@ def _glance(side: str, runs: list[Run]) -> Glance:
         if (used := utilisation(run)) is not None:
             glance.utilisation.append((100 * used, where))
         rtts = [flow.tcp_rtt_ms for flow in run.summary.flows if flow.tcp_rtt_ms]
-        base = _path_rtt_ms(run)
+        base = run.path_rtt_ms
         if rtts and base is not None:
             glance.queueing_ms.append((float(np.mean([rtt.p50 for rtt in rtts])) - base, where))
             if tails := [rtt.p99 for rtt in rtts if rtt.p99 is not None]:
@@ -86,18 +86,6 @@ def utilisation(run: Run) -> float | None:
         return sum(rates) / metrics.PAYLOAD_SHARE / capacity if rates else None
     except (OSError, results.ResultsError, AttributeError, KeyError, TypeError, ValueError):
         return None
-
-
-def _path_rtt_ms(run: Run) -> float | None:
-    """The empty path's RTT: what its suite states, else the least ping or RTT of the run."""
-    if (stated := run.role.rtt_ms) is not None:
-        return stated
-    series = metrics.pings(run.ours) or [
-        *(f"flow.{flow}.rtt" for flow in metrics.flows(run.ours)),
-        *(f"group.{group}.rtt.min" for group in metrics.groups(run.ours)),
-    ]
-    least = [float(values.min()) for name in series if (values := metrics.finite(run.ours, name)[1]).size]
-    return min(least) if least else None
 
 
 def answers(section: Section, sides: tuple[str, str]) -> list[str]:

@@ -36,7 +36,7 @@ def of_controller(results_: Path, folder: Path, controller: str) -> Page:
     errors: list[str] = []
     wanted = named({"cc": controller})
     lone = [metrics.Cached(run) for run in results.ResultSet.open(results_, errors)]
-    every = sections.runs_of(compare.Comparison(lone=list(lone)))
+    every = sections.runs_of(compare.Comparison(lone=list(lone), errors=errors))
     flows = (flow for run in every for flow in objects(path.scenario(run.ours).get("flow")))
     there = sorted({name for flow in flows if (name := named(flow))})
     versions = [name for name in there if name.startswith(f"{wanted} version ")]

@@ -130,12 +130,12 @@ class Evidence:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """What summary.json holds."""
-        return own.read(self.run.ours)[0]
+        return own.summary(self.run.ours)
 
     @cached_property
     def queues(self) -> list[dict[str, Any]]:
         """What queue.json holds."""
-        return own.read(self.run.ours)[1]
+        return own.queues(self.run.ours)
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sojourn import metrics, path, style
 from sojourn.groups import groups
@@ -25,6 +26,7 @@ BYTES_PER_POINT = 4 * 4 / 3
 MAX_POINTS = 600
 MIN_POINTS = 60
 
+IntArray = npt.NDArray[np.int64]
 Panel = Literal["rate", "rtt", "completion"]
 RATE: Final = "rate"
 DELAY: Final = "rtt"
@@ -133,36 +135,35 @@ def samples(source: Source, curve: Curve) -> tuple[FloatArray, FloatArray]:
 def _quantile(source: Source, series: Sequence[str], q: float) -> tuple[FloatArray, FloatArray]:
     """Of the means of every half second, one a series, the quantile over the series."""
     columns = [metrics.finite(source, name) for name in series]
-    end = max((float(t[-1]) for t, _ in columns if t.size), default=0.0)
-    edges = np.arange(0.0, end + 2 * GROUP_STEP_S, GROUP_STEP_S)
-    means = np.full((len(columns), edges.size - 1), np.nan)
-    for row, (t, values) in zip(means, columns, strict=True):
-        count, _ = np.histogram(t, edges)
-        total, _ = np.histogram(t, edges, weights=values)
+    steps = [(t / GROUP_STEP_S).astype(int) for t, _ in columns]
+    most = max([0, *(int(step[-1]) + 1 for step in steps if step.size)])
+    means = np.full((len(columns), most), np.nan)
+    for row, step, (t, values) in zip(means, steps, columns, strict=True):
+        count, total = (np.bincount(step[t >= 0], weights, most) for weights in (None, values[t >= 0]))
         np.divide(total, count, out=row, where=count > 0)
-    alive = np.isfinite(means).any(axis=0)
-    return (edges[:-1] + GROUP_STEP_S / 2)[alive], np.nanquantile(means[:, alive], q, axis=0)
+    # What is no number is sorted to the end. A quantile for each number of values takes less than one for each step.
+    means.sort(axis=0)
+    alive = np.isfinite(means).sum(axis=0)
+    quantile = np.empty(most)
+    for count in np.unique(alive[alive > 0]):
+        quantile[alive == count] = np.quantile(means[:count, alive == count], q, axis=0)
+    return (np.arange(most) * GROUP_STEP_S + GROUP_STEP_S / 2)[alive > 0], quantile[alive > 0]
 
 
-def figures(rows: Iterable[Sequence[Run]], folder: Path) -> dict[str, Figure]:
-    """The figure of every run, by id, for a page in `folder`; runs of one row share their axes."""
-    rows = list(rows)
-    points = _points([run for row in rows for run in row])
-    found: dict[str, Figure] = {}
-    for row in rows:
-        beside = [_figure(run, points, folder) for run in row]
-        found |= {one.run: one for one in (_with_shared_axes(beside) if len(beside) > 1 else beside)}
-    return found
+def of_rows(rows: Iterable[Sequence[Run]], drawn: Mapping[str, Figure]) -> dict[str, Figure]:
+    """Figures by the ids of their runs: those of runs that are shown side by side with one range of their axes."""
+    beside = ([drawn[run.id] for run in row] for row in rows)
+    return {one.run: one for row in beside for one in (_with_shared_axes(row) if len(row) > 1 else row)}
 
 
-def _points(runs: list[Run]) -> int:
-    """Points per series such that all series together keep within their budget."""
-    count = sum(len(curves(source)) for run in runs for source in (run.ours, run.measured) if source)
-    budget = min(SERIES_BYTES * max(1.0, len(runs) / RUNS_OF_A_SMALL_PAGE), MOST_SERIES_BYTES)
-    return max(MIN_POINTS, min(MAX_POINTS, int(budget / BYTES_PER_POINT / max(count, 1)))) // 2 * 2
+def points_of(runs: int) -> float:
+    """What each of a page's runs may have of all points of its series."""
+    budget = min(SERIES_BYTES * max(1.0, runs / RUNS_OF_A_SMALL_PAGE), MOST_SERIES_BYTES)
+    return budget / BYTES_PER_POINT / max(runs, 1)
 
 
-def _figure(run: Run, points: int, folder: Path) -> Figure:
+def figure(run: Run, most: float, folder: Path) -> Figure:
+    """The figure of a run of which all series together have about `most` points, for a page in `folder`."""
     sides: tuple[tuple[Literal[0, 1], Source | None], ...] = ((0, run.ours), (1, run.measured))
     drawn = [
         (side, curve, *samples(source, curve))
@@ -170,6 +171,7 @@ def _figure(run: Run, points: int, folder: Path) -> Figure:
         if source is not None
         for curve in curves(source)
     ]
+    points = max(MIN_POINTS, min(MAX_POINTS, int(most / max(len(drawn), 1)))) // 2 * 2
     end = max((float(t[-1]) for _, _, t, _ in drawn if t.size), default=1.0)
     ours = [curve for side, curve, _, _ in drawn if side == 0]
     looks = _looks(ours)
@@ -258,8 +260,14 @@ def decimate(t: FloatArray, values: FloatArray, end: float, points: int) -> Floa
     t, values = t[inside], values[inside]
     index = np.minimum((t / end * stretches).astype(int), stretches - 1)
     starts = np.flatnonzero(np.diff(index, prepend=-1))
-    for low, high in zip(starts, [*starts[1:], t.size], strict=True):
-        stretch = values[low:high]
-        least, most = int(np.argmin(stretch)), int(np.argmax(stretch))
-        grid[index[low]] = stretch[[min(least, most), max(least, most)]]
+    if starts.size:
+        ends = [edge.reduceat(values, starts) for edge in (np.minimum, np.maximum)]
+        low_at, high_at = (_first(values, end, starts) for end in ends)
+        grid[index[starts]] = np.where(low_at <= high_at, ends, ends[::-1]).T
     return grid.ravel()
+
+
+def _first(values: FloatArray, wanted: FloatArray, starts: IntArray) -> IntArray:
+    """Where the wanted value of each stretch is first."""
+    of_each = np.repeat(wanted, np.diff(starts, append=values.size))
+    return np.minimum.reduceat(np.where(values == of_each, np.arange(values.size), values.size), starts)

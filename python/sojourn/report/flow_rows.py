@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import compare, conditions, metrics, path
+from sojourn import compare, conditions, metrics
 from sojourn.compare import Difference
 from sojourn.compare.comparison import median
 from sojourn.groups import groups
@@ -48,15 +48,14 @@ def spreads_of(run: Run) -> dict[str, str]:
 
 def modes_of(run: Run) -> dict[str, str]:
     """What each flow or group of copies that looks for classic queues found."""
-    summaries = {str(one.get("name")): one for one in path.objects(own.read(run.ours)[0].get("flows"))}
+    summaries = own.flows_of(run.ours)
     found = {label: own.classic([summaries[name] for name in names]) for label, names in groups(summaries).items()}
     return {name: text for name, text in found.items() if text}
 
 
 def kernel_of(run: Run) -> dict[str, str]:
     """Goodput and RTT of each flow or group of copies on a real kernel, over the same window."""
-    summary = metrics.summarise(run.kernel, run.summary.window_s) if run.kernel and run.summary else None
-    seen = {flow.name: flow for flow in summary.flows} if summary else {}
+    seen = {flow.name: flow for flow in run.kernel_summary.flows} if run.kernel_summary else {}
     alike = groups(seen) if run.pair is None else {name: [name] for name in seen}
     return {label: _goodput_and_rtt([seen[name] for name in names]) for label, names in alike.items()}
 
@@ -203,14 +202,8 @@ def _media_rows(summaries: list[dict[str, Any]]) -> dict[str, list[Difference]]:
 
 
 def _lone_pings(run: Run) -> dict[str, list[Difference]]:
-    series = path.pings(run.ours)
-    over = run.summary.window_s if run.summary else (0.0, float("inf"))
-    return {
-        "ping" if len(series) == 1 else own.ping_label(label): _alone(
-            metrics.Stats.of(metrics.inside(run.ours, name, over))
-        )
-        for name, label in series.items()
-    }
+    alone = len(run.pings) == 1
+    return {"ping" if alone else own.ping_label(label): _alone(stats) for label, stats in run.pings.items()}
 
 
 def _middle(stats: list[Stats]) -> list[Difference]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def over_time(seen: Sequence[FlowSummary]) -> str:
     """The goodput in short intervals: p05, p50 and p95, of several flows the median of each."""
     found = [stats for flow in seen if (stats := flow.goodput_over_time_mbps)]
     each = ((stats.p05, stats.p50, stats.p95) for stats in found)
-    return " / ".join(number(float(np.median(values))) for values in zip(*each, strict=True))
+    return " / ".join(number(float(median(values))) for values in zip(*each, strict=True))
 
 
 def classic(summaries: Sequence[Mapping[str, Any]]) -> str:
@@ -100,20 +101,27 @@ def quality(summaries: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]
         yield "voice quality, MOS", number(min(scores))
 
 
-def read(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Summary and queues of a run with results; empty where they cannot be read."""
+def summary(source: Source) -> dict[str, Any]:
+    """What summary.json of a run with results holds; empty where it cannot be read."""
     run = results.run_of(source)
-    if run is None:
-        return {}, []
     try:
-        return run.summary, objects(run.queues)
+        return run.summary if run else {}
     except results.ResultsError:
-        return {}, []
+        return {}
+
+
+def queues(source: Source) -> list[dict[str, Any]]:
+    """What queue.json holds; empty where it cannot be read."""
+    run = results.run_of(source)
+    try:
+        return objects(run.queues) if run else []
+    except results.ResultsError:
+        return []
 
 
 def flows_of(source: Source) -> dict[str, dict[str, Any]]:
     """What summary.json has of each flow."""
-    return {str(flow.get("name")): flow for flow in objects(read(source)[0].get("flows"))}
+    return {str(flow.get("name")): flow for flow in objects(summary(source).get("flows"))}
 
 
 def ping_label(name: str) -> str:

@@ -50,11 +50,21 @@ def of_results(place: Path, folder: Path, reference: Path | None, kernel: Path |
 
 def of_comparison(comparison: Comparison, folder: Path, *, title: str) -> Page:
     """The report of a comparison, for a file in `folder`."""
-    runs = sections.runs_of(comparison)
+    judging = fidelity.Judging(fidelity.ROWS)
+    points = figures.points_of(len(sections.shown(comparison)))
+    runs: list[sections.Run] = []
+    drawn: dict[str, Figure] = {}
+    further = 0
+    for source, run in sections.read(comparison):
+        judging.take(source.id, source)
+        if run:
+            runs.append(run)
+            drawn[run.id] = figures.figure(run, points, folder)
+        else:
+            further += 1
+    judged = judging.results()
     grouped = sections.sections_of(runs)
-    sources = [*comparison.lone, *(pair.a for pair in comparison.pairs)]
-    judged = fidelity.judge(fidelity.ROWS, {source.id: source for source in sources})
-    drawn = figures.figures(([run for c in columns for run in c] for s in grouped for _, columns in s.rows()), folder)
+    drawn = figures.of_rows(([run for c in columns for run in c] for s in grouped for _, columns in s.rows()), drawn)
     ids = [f"section-{section.key.replace('/', '-')}" for section in grouped]
     score = fidelity.score(judged)
     checked = score["pass"] + score["fail"]
@@ -81,7 +91,7 @@ def of_comparison(comparison: Comparison, folder: Path, *, title: str) -> Page:
             *_differences(comparison),
             *_scoreboard(judged, score),
             *(_section(one, comparison, sides, to, drawn) for one, to in zip(grouped, ids, strict=True)),
-            _definitions(len(sources) - len(runs)),
+            _definitions(further),
         ],
     )
 

@@ -6,12 +6,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from sojourn import compare, conditions, metrics, results
+from sojourn import compare, conditions, metrics, path, results
 from sojourn.compare import Comparison, Pair
+from sojourn.metrics import Stats
 from sojourn.report import own
 from sojourn.suites import Role
 
@@ -32,8 +34,34 @@ class Run:
     ours: Source
     summary: RunSummary | None
     pair: Pair | None
+    pings: dict[str, Stats | None] = field(default_factory=dict)
+    """Each of its pings in the window, by its label."""
+    path_rtt_ms: float | None = None
+    """The empty path's RTT: what its suite states, else the least ping or RTT of the run."""
     kernel: Source | None = None
     """The same run on a real kernel, if there is one."""
+
+    @classmethod
+    def of(cls, source: Source, pair: Pair | None, kernel: Source | None) -> Run:
+        """All that the page says of a run's series but their curves."""
+        summary = pair.summary_a if pair else metrics.summarise(source, metrics.measuring_window(source))
+        pings: dict[str, Stats | None] = {}
+        path_rtt = None
+        if summary:
+            over = summary.window_s
+            for name, label in path.pings(source).items():
+                pings[label] = Stats.of(metrics.inside(source, name, over))
+            path_rtt = _path_rtt_ms(source)
+        return cls(source.id, source, summary, pair, pings, path_rtt, kernel)
+
+    @cached_property
+    def kernel_summary(self) -> RunSummary | None:
+        """What it did there in the same window."""
+        return (
+            metrics.summarise(metrics.Cached(self.kernel), self.summary.window_s)
+            if self.kernel and self.summary
+            else None
+        )
 
     @property
     def measured(self) -> Source | None:
@@ -123,20 +151,46 @@ def _description(source: Source) -> str:
 
 
 def runs_of(comparison: Comparison) -> list[Run]:
-    """The runs of a page: the first seed of each, and of a suite its first variant."""
-    kernel = comparison.kernel
-    runs = [
-        Run(pair.id, pair.a, pair.summary_a, pair, kernel.get(pair.id))
-        for pair in comparison.pairs
-        if "@" not in pair.id
+    """The runs of a page."""
+    return [run for _, run in read(comparison) if run]
+
+
+def shown(comparison: Comparison) -> set[str]:
+    """Ids of the runs of a page: the first seed of each, and of a suite its first variant."""
+    paired = {pair.id for pair in comparison.pairs if "@" not in pair.id}
+    ids = paired | {source.id for source in comparison.lone}
+    return paired | {source.id for source in comparison.lone if not any(shorter in ids for shorter in _shorter(source))}
+
+
+def read(comparison: Comparison) -> Iterator[tuple[Source, Run | None]]:
+    """Every run of side A, and what the page says of it if it is on it, while its series are in memory.
+
+    One whose series cannot be read is left out of the comparison, and gets a line in its errors.
+    """
+    pairs = {pair.id: pair for pair in comparison.pairs}
+    sources = [*comparison.lone, *(pair.a for pair in comparison.pairs)]
+    on_page = shown(comparison)
+    for source in sorted(sources, key=lambda source: compare.natural(source.id)):
+        try:
+            source.names()  # which reads the series of one that is not on the page too
+            kernel = comparison.kernel.get(source.id)
+            run = Run.of(source, pairs.get(source.id), kernel) if source.id in on_page else None
+        except results.ResultsError as error:
+            comparison.errors.append(str(error))
+            comparison.lone.remove(source)
+        else:
+            yield source, run
+
+
+def _path_rtt_ms(source: Source) -> float | None:
+    if (stated := conditions.role(source).rtt_ms) is not None:
+        return stated
+    series = metrics.pings(source) or [
+        *(f"flow.{flow}.rtt" for flow in metrics.flows(source)),
+        *(f"group.{group}.rtt.min" for group in metrics.groups(source)),
     ]
-    ids = {source.id for source in comparison.lone} | {run.id for run in runs}
-    runs += [
-        Run(source.id, source, metrics.summarise(source, metrics.measuring_window(source)), None, kernel.get(source.id))
-        for source in comparison.lone
-        if not any(shorter in ids for shorter in _shorter(source))
-    ]
-    return sorted(runs, key=lambda run: compare.natural(run.id))
+    least = [float(values.min()) for name in series if (values := metrics.finite(source, name)[1]).size]
+    return min(least) if least else None
 
 
 def _shorter(source: Source) -> Iterator[str]:

@@ -56,10 +56,10 @@ def write(results_: Path, template: Path, out: Path | None, measured: Path | Non
     if target.exists() and target.resolve() == template.resolve():
         raise TemplateError(f"--output {target}: expected another file than the template")
     comparison = compare.collect(results_, measured)
-    errors += comparison.errors
     comparison.sides = (compare.names_of(results_, measured) if measured else None) or compare.MEASURED
     page = Target(comparison, target, as_html=as_html)
     content = page.render(text, template, harmless(results_.resolve().name))
+    errors += comparison.errors
     for file, make in page.files.items():
         try:
             make(file)
@@ -181,12 +181,12 @@ class View:
     @property
     def summary(self) -> dict[str, Any]:
         """What summary.json holds."""
-        return own.read(self._run.ours)[0]
+        return own.summary(self._run.ours)
 
     @property
     def qdiscs(self) -> list[dict[str, Any]]:
         """What queue.json holds: a table for each queue."""
-        return own.read(self._run.ours)[1]
+        return own.queues(self._run.ours)
 
     @property
     def manifest(self) -> dict[str, Any]:

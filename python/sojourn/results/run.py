@@ -13,7 +13,7 @@ from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, capture_n
 from sojourn.results.disk import ResultsError
 from sojourn.results.identity import RUN_ID
 from sojourn.suites import Role
-from sojourn.text import harmless, harmless_lines
+from sojourn.text import harmless_lines, parsed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,7 +166,7 @@ class Run:
     def document(self) -> dict[str, Any]:
         """The resolved scenario as dictionaries and lists."""
         try:
-            document: dict[str, Any] = harmless(tomllib.loads(self.scenario))
+            document: dict[str, Any] = parsed(self.scenario, tomllib.loads)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise ResultsError(f"{self.files.where(SCENARIO)}: expected a scenario ({error})") from None
         return document
@@ -177,6 +177,14 @@ class Run:
             return bool(self.files.place(name)) or bool(self.files.read(name))
         except OSError:
             return False
+
+    def check(self) -> None:
+        """Reads its files, of the series their schema alone; raises `ResultsError`.
+
+        Queues, for which few ask, are not kept in memory.
+        """
+        self._collect(self.frame().select("series", "t_s", "value").head(0))
+        self.manifest, self.summary, self.again().queues
 
     def again(self) -> Run:
         """The same run, of which nothing is kept in memory: for a walk over many."""
@@ -205,16 +213,16 @@ class Run:
         return rows["t_s"].to_numpy(), rows["value"].to_numpy()
 
     def columns(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """All series by name, read at once: times in seconds and values of each."""
+        """All series by name, read at once: times in seconds and values of each, parts of two columns."""
         rows = self._collect(self.frame().select("series", "t_s", "value"))
         t, values = rows["t_s"].to_numpy(), rows["value"].to_numpy()
-        runs = rows["series"].rle().struct.unnest()
         found: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         at = 0
-        for length, name in runs.iter_rows():
+        for part in rows["series"].rle().to_list():
+            name, length = part["value"], part["len"]
             if name in found:  # ours are in one piece; those of others need not be
                 return {name: self.series(name) for name in self._names}
-            found[name] = t[at : at + length].copy(), values[at : at + length].copy()
+            found[name] = t[at : at + length], values[at : at + length]
             at += length
         self._checked(list(found))
         return found
@@ -255,7 +263,8 @@ class Run:
     def _read(self, file: str) -> object:
         """A file's content; results may come from anywhere, so what is text in them is made harmless."""
         try:
-            document: object = harmless(json.loads(self.files.read(file).decode()))
+            text = self.files.read(file).decode()
+            document: object = parsed(text, json.loads)
         except (ValueError, OSError, RecursionError) as error:
             raise ResultsError(f"{self.files.where(file)}: expected JSON ({error})") from None
         return document

@@ -31,8 +31,8 @@ class ResultSet(Sequence[Run]):
     def open(cls, path: str | Path, errors: list[str] | None = None) -> ResultSet:
         """All runs at or below a folder, or of a dataset those whose ids begin with the rest of a path below it.
 
-        With `errors`, a run of which a file cannot be read is left out and gets a line there; without, one whose
-        manifest cannot be read raises `ResultsError`.
+        With `errors`, a run of which a file cannot be read is left out and gets a line there (`Run.check`); without,
+        one whose manifest cannot be read raises `ResultsError`.
         """
         root = Path(path)
         runs: list[Run] = []
@@ -167,7 +167,7 @@ def _of_dataset(folder: Path, root: Path, errors: list[str] | None) -> list[Run]
             continue
         run = found.dataset.run(run_id)
         try:
-            _read(run.again())
+            run.again().check()
         except ResultsError as error:
             errors.append(str(error))
         else:
@@ -179,11 +179,5 @@ def _checked(folder: Path, errors: list[str] | None) -> Run:
     run = Run(folder)
     run.manifest  # noqa: B018 - read now
     if errors is not None:
-        _read(run)
+        run.check()
     return run
-
-
-def _read(run: Run) -> None:
-    """Reads all files of a run; raises `ResultsError`."""
-    run.names()
-    run.manifest, run.summary, run.queues  # noqa: B018
