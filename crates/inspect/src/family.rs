@@ -13,9 +13,15 @@
 //!
 //! There is no answer if too few episodes tell, if they contradict each other, or if two families fit.
 
+mod datagrams;
 mod episodes;
+mod growth;
 mod pulses;
 mod slope;
+
+use std::net::IpAddr;
+
+use sojourn_core::math;
 
 use crate::report::{Answer, Direction, Family, Flow, Protocol};
 use crate::rounds::Round;
@@ -34,6 +40,8 @@ const HELD: f64 = 0.88;
 const NOT_HALF: f64 = 0.62;
 /// Median window, segments, below which more losses must agree: a packet more or less is much.
 const COARSE: f64 = 16.0;
+/// The same at marks, of which more must agree.
+const SMALL: f64 = 6.0;
 /// Pulses in BBR's rhythm that no chance makes.
 const LEAST_PULSES: usize = 4;
 /// Excursions from a level and back to it.
@@ -68,8 +76,36 @@ const CONSTANT: f64 = 0.05;
 const STANDS_ROUNDS: usize = 40;
 const STANDS_NS: u64 = 3_000_000_000;
 const STANDS_GROWTH: f64 = 0.2;
+/// Before it stands it has fallen by this factor, or grown by two: a constant says nothing.
+const MOVED: f64 = 1.25;
 /// One of this number of rounds on end has ESCE.
 const STANDS_NEAR: usize = 4;
+/// Marks a round trip of a scalable controller, in each of this number of parts of the time.
+const TWO_MARKS: std::ops::RangeInclusive<f64> = 0.7..=4.0;
+const PARTS: usize = 4;
+/// t of a slope beside other evidence: one in fifty.
+const LIKELY: f64 = -2.0;
+/// Smallest constant window, segments: Linux reduces none below two.
+const LEAST_CONSTANT: f64 = 3.0;
+/// Part of the packets with marks, in rounds with many.
+const MANY: f64 = 0.1;
+/// Rounds behind the first losses, which are slow start's.
+const SETTLED: usize = 12;
+/// Round trips with losses, and mean window in packets, below which nothing is said of a law of losses.
+const LEAST_LOSSES: usize = 16;
+const LEAST_AVERAGE: f64 = 16.0;
+/// Window by that of Reno or CUBIC with so many losses, below which somebody may have been answered.
+const NOT_BELOW_RENO: f64 = 0.8;
+/// Window after a loss by that before, of which nothing was taken: Scalable TCP and Illinois take 1/8.
+const KEPT: f64 = 0.95;
+/// Window of a first climb, of that before the losses.
+const FELL: f64 = 0.85;
+/// Rounds about ESCE without another signal, segments by which the window falls then, and how often at least.
+const SCE_AFTER: usize = 3;
+/// Rounds on end with ESCE behind which a fall may have another reason.
+const LONGEST_SCE: usize = 6;
+const SCE_FALL: f64 = 2.0;
+const LEAST_FALLS: usize = 6;
 /// Part of the delivered payload with ESCE below which it says nothing.
 const LEAST_SCE: f64 = 0.02;
 
@@ -81,8 +117,37 @@ pub(crate) fn answer(flow: &Flow) -> Option<Answer> {
             let is_ect = direction.data_ecn.not_ect < direction.data_packets / 2;
             of_rounds(&direction.rounds, mss(flow), is_ect)
         }
-        Protocol::Udp => of_datagrams(flow),
+        Protocol::Udp => datagrams::answer(flow),
         _ => None,
+    }
+}
+
+/// Takes back what the lack of answers has shown where the capture has other flows and nothing from that peer at all: it may be of one
+/// direction.
+pub(crate) fn only_where_peers_are_heard(flows: &mut [Flow]) {
+    let is_silent = |flow: &Flow| {
+        flow.protocol == Protocol::Udp
+            && flow.family.is_some()
+            && flow.forward.packets.min(flow.backward.packets) == 0
+            && sender(flow).ecn.ce == 0
+    };
+    if flows.len() == 1 || !flows.iter().any(is_silent) {
+        return;
+    }
+    let ends = |flow: &Flow| (flow.opener.address, flow.peer.address);
+    let mut heard: Vec<(IpAddr, IpAddr)> = Vec::new();
+    for flow in flows.iter() {
+        let (opener, peer) = ends(flow);
+        heard.extend((flow.forward.packets > 0).then_some((opener, peer)));
+        heard.extend((flow.backward.packets > 0).then_some((peer, opener)));
+    }
+    heard.sort_unstable();
+    for flow in flows.iter_mut().filter(|flow| is_silent(flow)) {
+        let (opener, peer) = ends(flow);
+        let back = if flow.forward.packets > 0 { (peer, opener) } else { (opener, peer) };
+        if heard.binary_search(&back).is_err() {
+            flow.family = None;
+        }
     }
 }
 
@@ -111,14 +176,20 @@ fn of_rounds(rounds: &[Round], mss: f64, is_ect: bool) -> Option<Answer> {
     let told: Vec<Episode> =
         all.into_iter().filter(|e| !is_start(e) && !is_excursion(e.at)).collect();
     let seen = Seen::new(rounds, &windows, told, excursions.len(), is_ect);
-    if let Some(answer) = seen.bbr() {
-        return Some(answer);
-    }
     // Where SCE is spoken, what happens at CE and losses tells nothing: the answer to SCE does.
-    if seen.esce() >= LEAST_SCE {
-        return seen.sce();
-    }
-    seen.by_marks().or_else(|| seen.by_losses())
+    seen.bbr().or_else(|| {
+        let speaks = seen.esce() >= LEAST_SCE;
+        if let answer @ Some(_) = seen.sce() {
+            return answer;
+        }
+        if speaks {
+            return None;
+        }
+        seen.constant_through_marks()
+            .or_else(|| seen.by_marks())
+            .or_else(|| seen.by_losses())
+            .or_else(|| seen.by_growth())
+    })
 }
 
 /// Everything that the tests look at.
@@ -174,6 +245,61 @@ impl<'a> Seen<'a> {
 
     /// Pulses or probes, while losses and marks are not answered.
     fn bbr(&self) -> Option<Answer> {
+        self.bbr_by_rhythm().or_else(|| self.bbr_by_shape()).or_else(|| self.bbr_by_losses())
+    }
+
+    /// Pulses that keep time whatever is marked.
+    fn bbr_by_rhythm(&self) -> Option<Answer> {
+        let (pulses, cycle) = pulses::regular(self.rounds, self.windows)?;
+        Some(Answer {
+            family: Family::BbrLike,
+            evidence: format!(
+                "{pulses} pulses of the window, one every {cycle} round trips or one more or less, whatever is marked"
+            ),
+        })
+    }
+
+    /// A window far above that of Reno and CUBIC with so many losses, which a loss does not change, and which is no constant.
+    fn bbr_by_losses(&self) -> Option<Answer> {
+        let (times, kept, losses) = self.held_at_losses()?;
+        let is_constant = self.distance(0) <= CONSTANT;
+        (times >= NOT_BELOW_RENO && kept >= KEPT && !is_constant).then(|| Answer {
+            family: Family::BbrLike,
+            evidence: format!(
+                "window {times:.1} times that of Reno or CUBIC with so many losses, and {kept:.2} of before after {losses} of them"
+            ),
+        })
+    }
+
+    /// The mean window behind the first losses by that which RFC 5681's or RFC 9438's law gives for losses in so many round trips, the
+    /// window after a loss by that before, and in how many round trips there were losses.
+    fn held_at_losses(&self) -> Option<(f64, f64, usize)> {
+        let from = self.rounds.iter().position(|round| round.lost > 0)? + SETTLED;
+        let rounds = self.rounds.get(from..self.rounds.len() - 2)?;
+        let at: Vec<usize> = (from + 2..from + rounds.len())
+            .filter(|&at| self.rounds[at].lost > 0 && self.rounds[at].timeouts == 0)
+            .collect();
+        // A controller answers losses once in a round trip, and the next one may still be of the same.
+        let runs = rounds.chunk_by(|one, next| (one.lost > 0) == (next.lost > 0));
+        let events: usize =
+            runs.filter(|run| run[0].lost > 0).map(|run| run.len().div_ceil(2)).sum();
+        let mean = |of: &dyn Fn(&Round) -> f64| {
+            rounds.iter().map(of).sum::<f64>() / rounds.len().max(1) as f64
+        };
+        let window = mean(&|round| f64::from(round.packets));
+        if events < LEAST_LOSSES || window < LEAST_AVERAGE {
+            return None;
+        }
+        let packets_per_loss = window * rounds.len() as f64 / events as f64;
+        let rtt_s = mean(&|round| round.duration as f64) / 1e9;
+        let reno = 1.22 * packets_per_loss.sqrt();
+        let cubic = 1.054 * math::pow(rtt_s * packets_per_loss, 0.75);
+        let kept: Vec<f64> =
+            at.iter().map(|&at| self.windows[at + 2] / self.windows[at - 1].max(1.0)).collect();
+        Some((window / reno.max(cubic), median(&kept), at.len()))
+    }
+
+    fn bbr_by_shape(&self) -> Option<Answer> {
         let (ratios, cut, held) = self.losses();
         let cuts_by_marks = self.marks.iter().filter(|e| e.is_cut()).count();
         let answered = cut + cuts_by_marks;
@@ -212,6 +338,42 @@ impl<'a> Seen<'a> {
 
     /// ESCE that brings the window down.
     fn sce(&self) -> Option<Answer> {
+        self.sce_by_slope().or_else(|| self.falls_at_esce())
+    }
+
+    /// The window falls each time that ESCE comes, with neither CE nor a loss about.
+    fn falls_at_esce(&self) -> Option<Answer> {
+        let (mut falls, mut others, mut at) = (0, 0, SCE_AFTER);
+        let mut changes = Vec::new();
+        while at + SCE_AFTER < self.rounds.len() {
+            if self.rounds[at].esce_bytes == 0 || self.rounds[at - 1].esce_bytes > 0 {
+                at += 1;
+                continue;
+            }
+            let len = self.rounds[at..].iter().take_while(|round| round.esce_bytes > 0).count();
+            let end = at + len;
+            let Some(after) = self.windows.get(end..end + SCE_AFTER) else { break };
+            let about = &self.rounds[at - SCE_AFTER..end + SCE_AFTER];
+            let is_disturbed = about.iter().any(|round| round.has_signal() || round.is_limited());
+            if len <= LONGEST_SCE && !is_disturbed {
+                let before = self.windows[at - 1..=at].iter().copied().fold(0.0, f64::max);
+                let change = after.iter().copied().fold(f64::INFINITY, f64::min) - before;
+                changes.push(change);
+                if change <= -SCE_FALL { falls += 1 } else { others += 1 }
+            }
+            at = end;
+        }
+        (falls >= LEAST_FALLS && falls >= AGREE * others).then(|| Answer {
+            family: Family::Sce,
+            evidence: format!(
+                "{falls} of {} times that ESCE comes, with neither CE nor losses about, the window falls, by {:.1} segments in the median",
+                falls + others,
+                -median(&changes)
+            ),
+        })
+    }
+
+    fn sce_by_slope(&self) -> Option<Answer> {
         let fractions: Vec<f64> = self.rounds.iter().map(Round::sce_fraction).collect();
         let slope = slope::of(self.rounds, self.windows, &fractions, Round::has_ce)
             .filter(|slope| slope.t <= CERTAIN && slope.at(1.0) < 0.0);
@@ -257,8 +419,12 @@ impl<'a> Seen<'a> {
         let first = median(&self.windows[settled.start..settled.start + eighth]);
         let last = median(&self.windows[settled.end - eighth..settled.end]);
         let growth = (last - first) / (settled.len() - eighth) as f64;
-        let before = self.windows[..longest.start].iter().copied().fold(f64::INFINITY, f64::min);
-        (growth.abs() <= STANDS_GROWTH && before < first / 2.0).then(|| Answer {
+        let before = &self.windows[..longest.start.max(1)];
+        let (low, high) = before.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &window| {
+            (low.min(window), high.max(window))
+        });
+        let has_moved = low < first / 2.0 || high >= MOVED * first;
+        (growth.abs() <= STANDS_GROWTH && has_moved).then(|| Answer {
             family: Family::Sce,
             evidence: format!(
                 "{:.0} % of the payload acknowledged with ESCE; with it in one of {STANDS_NEAR} of {} round trips ({:.1} s) the window of {first:.0} segments changes by {growth:+.2} a round trip",
@@ -273,7 +439,9 @@ impl<'a> Seen<'a> {
         let ratios: Vec<f64> = self.marks.iter().map(|episode| episode.ratio).collect();
         let cut = self.marks.iter().filter(|episode| episode.is_constant_cut()).count();
         let mild = self.marks.iter().filter(|episode| episode.is_mild()).count();
-        if cut >= LEAST_EPISODES && cut >= AGREE * mild {
+        let before: Vec<f64> = self.marks.iter().map(|episode| episode.before).collect();
+        let least = if median(&before) >= SMALL { LEAST_EPISODES } else { 4 * LEAST_EPISODES };
+        if cut >= least && cut >= AGREE * mild {
             let marked: Vec<f64> = self.marks.iter().map(|episode| episode.marked).collect();
             let evidence = format!(
                 "window {:.2} of before after {} episodes of CE, with {:.0} % of the packets marked",
@@ -290,7 +458,10 @@ impl<'a> Seen<'a> {
         if balance > HEAVY * median(self.windows) {
             return self.unresponsive(mild + self.standing(), "stretches of CE");
         }
-        self.scalable(&ratios, balance).or_else(|| self.halves_at_losses_alone(&ratios, mild, cut))
+        self.scalable(&ratios, balance)
+            .or_else(|| self.halves_at_losses_alone(&ratios, mild, cut))
+            .or_else(|| self.scalable_by_balance())
+            .or_else(|| self.stops_at_marks(balance))
     }
 
     /// Stretches of rounds without losses in which a classic controller would have answered marks at least six times, if
@@ -298,7 +469,8 @@ impl<'a> Seen<'a> {
     /// that, and regrows a segment a round.
     fn standing(&self) -> usize {
         let mut count = 0;
-        let mut at = self.told.first().map_or(0, |episode| episode.at);
+        let first = self.told.first().map_or(0, |episode| episode.at);
+        let mut at = self.settled().map_or(first, |settled| first.min(settled));
         while let Some(stretch) = self.rounds.get(at..at + STRETCH) {
             let runs = stretch.chunk_by(|one, next| one.has_ce() == next.has_ce());
             let answers: usize =
@@ -390,6 +562,122 @@ impl<'a> Seen<'a> {
         })
     }
 
+    /// It grew until marks came, and stands since then, with no more of them than it can make up for.
+    fn stops_at_marks(&self, balance: f64) -> Option<Answer> {
+        let standing = self.standing();
+        let has_ended = |climb: &&growth::Climb| {
+            let end = climb.at + climb.rounds;
+            self.rounds.get(end..end + 2).is_some_and(|two| two.iter().any(Round::has_ce))
+        };
+        let climbs = growth::climbs(self.rounds, self.windows, 1);
+        let climb = climbs.iter().find(has_ended)?;
+        (standing >= LEAST_EPISODES && BALANCE.contains(&balance)).then(|| Answer {
+            family: Family::Scalable,
+            evidence: format!(
+                "window from {:.0} to {:.0} segments in {} round trips without marks, and with them it stands in {standing} stretches of {STRETCH}; half the average share of marks would take {balance:.2} segments a round trip",
+                climb.from, climb.to, climb.rounds
+            ),
+        })
+    }
+
+    /// About two marks a round trip all the time, at a window that stands: what scalable controllers settle at (RFC 9331 4.3,
+    /// draft-briscoe-iccrg-prague-congestion-control 2.4.4).
+    fn scalable_by_balance(&self) -> Option<Answer> {
+        let settled = self.settled()?;
+        let sees = self.rounds.iter().any(|round| round.ce_seen > 0);
+        let part = (self.rounds.len() - settled) / PARTS;
+        let marks = |rounds: &[Round]| {
+            let sum: f64 =
+                rounds.iter().map(|round| round.marked(sees) * f64::from(round.packets)).sum();
+            sum / rounds.len() as f64
+        };
+        let parts: Vec<f64> =
+            self.rounds[settled..].chunks_exact(part.max(1)).take(PARTS).map(marks).collect();
+        let is_even = parts.iter().all(|marks| TWO_MARKS.contains(marks));
+        // It moves with the marks, and is no constant.
+        let moves = self.distance(settled) > CONSTANT;
+        let fractions: Vec<f64> = self.rounds.iter().map(|round| round.marked(sees)).collect();
+        let slope = slope::of(
+            &self.rounds[settled..],
+            &self.windows[settled..],
+            &fractions[settled..],
+            |_| false,
+        )?;
+        (is_even && moves && slope.t <= LIKELY).then(|| Answer {
+            family: Family::Scalable,
+            evidence: format!(
+                "{:.1} marks a round trip on average, in each quarter of the time from {:.1} to {:.1}; the window stands, and falls with the marks (t {:.1})",
+                parts.iter().sum::<f64>() / parts.len() as f64,
+                parts.iter().copied().fold(f64::INFINITY, f64::min),
+                parts.iter().copied().fold(0.0, f64::max),
+                slope.t
+            ),
+        })
+    }
+
+    /// The same window while the part of the packets that is marked becomes another one.
+    fn constant_through_marks(&self) -> Option<Answer> {
+        let first = self.rounds.iter().position(Round::has_ce)?;
+        let from = (first + 2).min(self.rounds.len());
+        let sees = self.rounds.iter().any(|round| round.ce_seen > 0);
+        let marked: Vec<f64> = self.rounds[from..]
+            .iter()
+            .filter(|round| round.has_ce())
+            .map(|round| round.marked(sees))
+            .collect();
+        if marked.len() < STANDS_ROUNDS || median(&self.windows[from..]) < LEAST_CONSTANT {
+            return None;
+        }
+        let mut sorted = marked;
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (sorted[sorted.len() / 10], sorted[sorted.len() * 9 / 10]);
+        // What a scalable controller would take in a round with marks.
+        let averages = episodes::averages(self.rounds);
+        let cuts = (from..self.rounds.len()).filter(|&at| self.rounds[at].has_ce());
+        let cut = cuts.map(|at| averages[at] / 2.0).sum::<f64>() / sorted.len() as f64;
+        let segments = cut * median(&self.windows[from..]);
+        let would_fall = cut > HEAVY || cut > HEAVY / 2.0 && segments > *BALANCE.end();
+        let is_other = would_fall && high >= MANY && high >= 2.0 * low;
+        if is_other { self.unresponsive(sorted.len(), "round trips with CE") } else { None }
+    }
+
+    /// A fall at losses and then growth as of Reno or CUBIC, with nothing that could mark or without ECT.
+    fn by_growth(&self) -> Option<Answer> {
+        let (ratios, _, held) = self.losses();
+        let lost = self.rounds.iter().position(|round| round.lost > 0)?;
+        let climbs = growth::climbs(self.rounds, self.windows, lost);
+        let grows: usize = climbs.iter().map(|climb| climb.rounds).sum();
+        let first = climbs.first()?;
+        let before = self.windows[..=lost].iter().copied().fold(0.0, f64::max);
+        let fell = first.from / before.max(1.0);
+        // Of a scalable controller half is left after a loss.
+        let not_half =
+            ratios.iter().any(|ratio| *ratio >= NOT_HALF) && grows >= 2 * LEAST_ROUNDS;
+        let may_be_scalable = self.is_ect && self.has_ce() && !not_half;
+        let fits = !may_be_scalable
+            && held == 0
+            && fell <= FELL
+            && grows >= LEAST_ROUNDS
+            && self.pulses + self.excursions + self.probes == 0;
+        fits.then(|| Answer {
+            family: Family::Classic,
+            evidence: format!(
+                "window {fell:.2} of before after the first losses; {} climbs of {grows} round trips, the first from {:.0} to {:.0} segments{}",
+                climbs.len(),
+                first.from,
+                first.to,
+                if ratios.is_empty() { String::new() } else { format!("; {:.2} of before after {} more", median(&ratios), ratios.len()) }
+            ),
+        })
+    }
+
+    /// Mean distance of windows from their median, of it.
+    fn distance(&self, from: usize) -> f64 {
+        let windows = &self.windows[from..];
+        let middle = median(windows);
+        windows.iter().map(|w| (w - middle).abs()).sum::<f64>() / (windows.len() as f64 * middle)
+    }
+
     fn by_losses(&self) -> Option<Answer> {
         let (ratios, cut, held) = self.losses();
         let mild = self.marks.iter().filter(|episode| episode.is_mild()).count();
@@ -398,7 +686,7 @@ impl<'a> Seen<'a> {
         if cut >= least && cut >= AGREE * held && mild == 0 {
             let ratio = median(&ratios);
             // Reno's answer to a loss is a scalable controller's too: with marks about, only those would tell.
-            let may_be_scalable = self.is_ect && self.has_ce();
+            let may_be_scalable = self.is_ect && self.has_ce() && ratio < NOT_HALF;
             return (!may_be_scalable).then(|| Answer {
                 family: Family::Classic,
                 evidence: format!("window {ratio:.2} of before after {} losses", ratios.len()),
@@ -414,9 +702,7 @@ impl<'a> Seen<'a> {
     fn unresponsive(&self, episodes: usize, what: &str) -> Option<Answer> {
         let from = self.rounds.iter().position(Round::has_signal)?;
         let windows = &self.windows[from..];
-        let middle = median(windows);
-        let distance = windows.iter().map(|w| (w - middle).abs()).sum::<f64>()
-            / (windows.len() as f64 * middle);
+        let (middle, distance) = (median(windows), self.distance(from));
         let is_limited = self.rounds[from..].iter().filter(|round| round.is_limited()).count();
         (distance <= CONSTANT && is_limited * 4 < windows.len()).then(|| Answer {
             family: Family::Unresponsive,
@@ -426,34 +712,6 @@ impl<'a> Seen<'a> {
             ),
         })
     }
-}
-
-/// Rate of a scalable sender at a probability of marks of 1/2: 2 segments of 1500 bytes for each 25 ms
-/// (draft-briscoe-iccrg-prague-congestion-control 2.4.4), Mbit/s.
-const PRAGUE_MBPS: f64 = 0.96;
-/// Times that rate from which on it is no such sender.
-const FAR_ABOVE: f64 = 3.0;
-/// Standard deviation of a constant rate over 100 ms, of its mean.
-const STEADY: f64 = 0.1;
-/// Intervals of 100 ms.
-const LEAST_INTERVALS: u64 = 30;
-
-/// Of datagrams: marked packets that arrive at a constant rate far above that of a controller with so many marks.
-fn of_datagrams(flow: &Flow) -> Option<Answer> {
-    let direction = sender(flow);
-    let rate = direction.rate_mbps.filter(|rate| rate.n >= LEAST_INTERVALS)?;
-    let marked = direction.ce_percent? / 100.0;
-    let lawful = PRAGUE_MBPS * (1.0 - marked) / marked;
-    let is_steady = rate.stddev <= STEADY * rate.mean;
-    (marked > 0.0 && is_steady && rate.mean >= FAR_ABOVE * lawful).then(|| Answer {
-        family: Family::Unresponsive,
-        evidence: format!(
-            "{:.2} Mbit/s within {:.1} % with {:.1} % CE, of which Prague would send {lawful:.2}",
-            rate.mean,
-            100.0 * rate.stddev / rate.mean,
-            100.0 * marked
-        ),
-    })
 }
 
 #[cfg(test)]
