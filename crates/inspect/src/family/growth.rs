@@ -39,7 +39,8 @@ pub(super) fn climbs(rounds: &[Round], windows: &[f64], behind: usize) -> Vec<Cl
     while at < rounds.len() {
         let mut top: f64 = 0.0;
         let mut end = at;
-        while end < rounds.len() && is_free(end) && windows[end] >= top * (1.0 - DIP) - DIP_SEGMENTS {
+        while end < rounds.len() && is_free(end) && windows[end] >= top * (1.0 - DIP) - DIP_SEGMENTS
+        {
             top = top.max(windows[end]);
             end += 1;
         }

@@ -78,9 +78,8 @@ pub(super) fn regular(rounds: &[Round], windows: &[f64]) -> Option<(usize, usize
     // The longest run in time; a pulse that is not seen leaves a spacing of two cycles.
     SPACING
         .map(|cycle| {
-            let keeps = |spacing: &usize| {
-                spacing.abs_diff(cycle) <= 1 || spacing.abs_diff(2 * cycle) <= 1
-            };
+            let keeps =
+                |spacing: &usize| spacing.abs_diff(cycle) <= 1 || spacing.abs_diff(2 * cycle) <= 1;
             let longest = spacings.split(|spacing| !keeps(spacing)).map(<[usize]>::len).max();
             (longest.unwrap_or(0), cycle)
         })
