@@ -20,7 +20,7 @@ const SETTLED: usize = 12;
 /// Round trips with losses, and mean window in packets, below which nothing is said of a law of losses.
 const LEAST_LOSSES: usize = 16;
 const LEAST_AVERAGE: f64 = 16.0;
-/// Window by that of Reno or CUBIC with so many losses, below which somebody may have been answered.
+/// Window by that of Reno or CUBIC at this rate of losses, below which somebody may have been answered.
 const NOT_BELOW_RENO: f64 = 0.8;
 /// Window after a loss by that before, of which nothing was taken: Scalable TCP and Illinois take 1/8.
 const KEPT: f64 = 0.95;
@@ -42,7 +42,7 @@ impl Seen<'_> {
         })
     }
 
-    /// A window far above that of Reno and CUBIC with so many losses, which a loss does not change, and which is no constant.
+    /// A window not below that of Reno and CUBIC at this rate of losses, which a loss does not change, and which is no constant.
     pub(super) fn bbr_by_losses(&self) -> Option<Answer> {
         let (times, kept, losses) = self.held_at_losses()?;
         if kept >= KEPT
@@ -54,12 +54,12 @@ impl Seen<'_> {
         (times >= NOT_BELOW_RENO && kept >= KEPT && !is_constant).then(|| Answer {
             family: Family::BbrLike,
             evidence: format!(
-                "window {times:.1} times that of Reno or CUBIC with so many losses, and {kept:.2} of before after {losses} of them"
+                "window {times:.1} times that of Reno or CUBIC at this rate of losses, and {kept:.2} of before after {losses} of them"
             ),
         })
     }
 
-    /// The mean window behind the first losses by that which RFC 5681's or RFC 9438's law gives for losses in so many round trips, the
+    /// The mean window behind the first losses by that which RFC 5681's or RFC 9438's law gives for losses in this share of round trips, the
     /// window after a loss by that before, and in how many round trips there were losses.
     pub(super) fn held_at_losses(&self) -> Option<(f64, f64, usize)> {
         let from = self.rounds.iter().position(|round| round.lost > 0)? + SETTLED;

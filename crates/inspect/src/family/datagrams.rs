@@ -16,7 +16,7 @@ const LEAST_INTERVALS: u64 = 30;
 /// Intervals of a rate that is constant although nobody answers: five seconds.
 const LEAST_UNANSWERED: u64 = 50;
 
-/// A constant rate far above that of a controller with so many marks, or one whose receiver says nothing.
+/// A constant rate far above that of a controller at this share of marks, or one whose receiver says nothing.
 pub(super) fn answer(flow: &Flow) -> Option<Answer> {
     let direction = sender(flow);
     let rate = direction.rate_mbps.filter(|rate| rate.n >= LEAST_INTERVALS)?;

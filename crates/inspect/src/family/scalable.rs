@@ -8,7 +8,7 @@ use super::{
 use crate::report::{Answer, Family};
 use crate::rounds::Round;
 
-/// Rounds of a stretch with so many marks that a classic window of eight segments or more has a third of these answers:
+/// Rounds of a stretch, and answers to marks in it that leave a third of a classic window of eight segments or more:
 /// Reno regrows half a window between two.
 const STRETCH: usize = 16;
 const ANSWERS: usize = 6;
