@@ -314,6 +314,7 @@ def test_two_captures_say_what_the_path_changed(tmp_path: Path, capsys: pytest.C
     assert document["schema"] == "sojourn/pcap-pair/1"
     assert document["clocks"]["offset_s"] == pytest.approx(0.001, abs=1e-4)
     assert call(["pcap", "--pair", str(files[0])]) == 2
+    assert call(["pcap", "--pair", *map(str, files), "--filter", "tcp"]) == 2
 
 
 def test_what_is_no_capture_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -297,6 +297,7 @@ impl Table {
                 report.events.push(events);
             }
         }
+        family::only_where_peers_are_heard(&mut report.flows);
     }
 }
 

@@ -224,11 +224,14 @@ pub struct TcpDirection {
     pub overtaken: u64,
     /// Packets with the flags ECE, CWR, and AE, after the handshake.
     pub ece: u64,
+    /// Packets that ACKs with ECE acknowledge or SACK for the first time: the marks that a sender without AccECN
+    /// believes in, more than there were, as ECE lasts until CWR comes (RFC 3168 6.1.3).
+    pub ece_acked_packets: u64,
     /// CWR.
     pub cwr: u64,
     /// AE: SCE's ESCE in connections without AccECN.
     pub ae: u64,
-    /// Payload that these packets acknowledged with ESCE, of all they acknowledged, in percent.
+    /// Payload that packets with ESCE acknowledged or SACKed for the first time, of all payload, in percent.
     pub esce_acked_percent: Option<f64>,
     /// That payload, bytes.
     pub esce_acked_bytes: u64,

@@ -42,7 +42,7 @@ pub struct Round {
     pub ce_fed: u32,
     /// ACKs with ECE of RFC 3168.
     pub ece: u32,
-    /// Payload acknowledged with ESCE.
+    /// Payload acknowledged or SACKed with ESCE.
     pub esce_bytes: u64,
     /// Retransmissions.
     pub lost: u32,
@@ -238,7 +238,7 @@ impl Rounds {
         round.delivered += ack.acked + ack.sacked;
         round.ce_fed += ack.ce;
         round.ece += u32::from(ack.ece);
-        round.esce_bytes += if ack.esce { ack.acked } else { 0 };
+        round.esce_bytes += if ack.esce { ack.acked + ack.sacked } else { 0 };
         round.in_flight_end = ack.in_flight;
         round.window = u64::from(facts.window);
         if let Some(rtt) = ack.rtt {

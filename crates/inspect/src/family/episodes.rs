@@ -14,10 +14,13 @@ const AFTER: usize = 4;
 /// Smallest window, segments, of which a factor of 0.7 and of 1 differ by more than two segments; of smaller ones, down
 /// to [`SMALLEST_WINDOW`], only a cut by so much tells.
 pub(super) const LEAST_WINDOW: f64 = 8.0;
-const SMALLEST_WINDOW: f64 = 6.0;
+const SMALLEST_WINDOW: f64 = 4.5;
 const SEGMENTS: f64 = 2.0;
 /// What a scalable controller would have done less what happened: from this on it is not one.
 const CONTRADICTS: f64 = 0.1;
+/// The same where marks last for longer than one answer, and in segments.
+const FAR_DEEPER: f64 = 0.15;
+const MANY_SEGMENTS: f64 = 4.0;
 /// Smallest window, segments, of which that difference is four of them.
 const LARGE_WINDOW: f64 = 40.0;
 /// Gain of the moving average of marks of DCTCP and Prague (RFC 8257 3.3).
@@ -62,7 +65,10 @@ impl Episode {
     /// of Illinois and Scalable TCP, where the window is large enough to tell.
     pub(super) fn is_constant_cut(&self) -> bool {
         let is_deeper = self.scalable - self.ratio >= CONTRADICTS;
-        is_deeper && (self.is_cut() || self.before >= LARGE_WINDOW && self.len <= 2)
+        let more = self.scalable - self.ratio;
+        let is_far_deeper = more >= FAR_DEEPER && self.before * more >= MANY_SEGMENTS;
+        is_deeper
+            && (self.is_cut() || is_far_deeper || self.before >= LARGE_WINDOW && self.len <= 2)
     }
 
     /// There was none like a classic one.

@@ -44,6 +44,49 @@ pub(super) fn pulses(rounds: &[Round], windows: &[f64]) -> Vec<usize> {
     found
 }
 
+/// A pulse of a regular rhythm may be this small, part of the rounds beside it, and segments: chance has no rhythm.
+const LEAST_HEIGHT: f64 = 0.05;
+const LEAST_SEGMENTS: f64 = 1.9;
+/// Pulses on end that keep a rhythm within a round.
+const LEAST_REGULAR: usize = 8;
+
+/// Pulses of a regular rhythm, and its rounds: BBR cycles whatever is marked, where others only change their window because of
+/// marks. Losses alone put it out of step.
+pub(super) fn regular(rounds: &[Round], windows: &[f64]) -> Option<(usize, usize)> {
+    let mut found: Vec<usize> = Vec::new();
+    for at in 4..rounds.len().saturating_sub(3) {
+        if rounds[at - 2..=at + 2].iter().any(|round| round.lost > 0 || round.is_limited()) {
+            continue;
+        }
+        let (before, after) = (median(&windows[at - 3..at]), median(&windows[at + 1..at + 4]));
+        let base = before.max(after);
+        let uncertain = TICK / (rounds[at].duration as f64).max(1.0);
+        let needed = (base * (LEAST_HEIGHT + uncertain)).max(LEAST_SEGMENTS);
+        // The round before may have a part of the pulse.
+        let is_level = |window: f64| (window - before).abs() <= base * LEAST_HEIGHT;
+        let is_flat = is_level(after) && is_level(windows[at - 3]) && is_level(windows[at - 2]);
+        let is_new = found.last().is_none_or(|&last| at - last > 2);
+        // Within a round, where others add a segment a round until they are marked.
+        let jump = (windows[at] - windows[at - 1]).max(windows[at - 1] - windows[at - 2]);
+        let is_top = windows[at] >= windows[at - 1].max(windows[at + 1]);
+        let is_sudden = is_top && windows[at] >= base + needed && jump >= LEAST_SEGMENTS;
+        if base >= LEAST_WINDOW && is_flat && is_sudden && is_new {
+            found.push(at);
+        }
+    }
+    let spacings: Vec<usize> = found.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // The longest run in time; a pulse that is not seen leaves a spacing of two cycles.
+    SPACING
+        .map(|cycle| {
+            let keeps =
+                |spacing: &usize| spacing.abs_diff(cycle) <= 1 || spacing.abs_diff(2 * cycle) <= 1;
+            let longest = spacings.split(|spacing| !keeps(spacing)).map(<[usize]>::len).max();
+            (longest.unwrap_or(0), cycle)
+        })
+        .max_by_key(|&(kept, cycle)| (kept, std::cmp::Reverse(cycle)))
+        .filter(|&(kept, _)| kept >= LEAST_REGULAR)
+}
+
 /// Rounds of the longest excursion: BBRv3 goes up for as long as the path bears it.
 const LONGEST_EXCURSION: usize = 20;
 /// Smallest window that an excursion is looked for in, and what it rises beyond 15 %, segments: others grow by up to two

@@ -197,3 +197,89 @@ fn too_little_is_no_answer() {
     // Windows of a few segments.
     assert_eq!(family(&run(300, 3.0, above(4.0, 0.3), aimd(0.5))), None);
 }
+
+#[test]
+fn growth_behind_a_first_loss_is_classic_where_nothing_could_have_been_marked() {
+    // Slow start, one loss, then a segment a round.
+    let once = |n: usize, _: f64| Signal { lost: u32::from(n == 6), ..Signal::default() };
+    let reno = |n: usize, window: f64, signal: Signal| match n {
+        0..6 => window * 2.0,
+        _ if signal.lost > 0 => window / 2.0,
+        _ => window + 1.0,
+    };
+    let rounds = run(80, 4.0, once, reno);
+    assert_eq!(family(&rounds), Some(Family::Classic));
+    // Nothing else has grown, or a step has.
+    let holds = |n: usize, window: f64, signal: Signal| match n {
+        0..6 => window * 2.0,
+        40 => window + 20.0,
+        _ if signal.lost > 0 => window / 2.0,
+        _ => window,
+    };
+    assert_eq!(family(&run(80, 4.0, once, holds)), None);
+    // With marks in slow start half after a loss may be a scalable controller's, too.
+    let marked =
+        |n: usize, window: f64| Signal { ce: if n == 5 { 0.1 } else { 0.0 }, ..once(n, window) };
+    assert_eq!(family(&run(80, 4.0, marked, reno)), None);
+}
+
+#[test]
+fn a_rhythm_through_marks_is_bbr_like_and_a_sawtooth_of_single_segments_is_not() {
+    let marks = |_: usize, _: f64| Signal { ce: 0.1, ..Signal::default() };
+    let beats = |n: usize, _: f64, _: Signal| if n.is_multiple_of(6) { 48.0 } else { 42.0 };
+    assert_eq!(family(&run(200, 42.0, marks, beats)), Some(Family::BbrLike));
+    let saw = |n: usize, _: f64, _: Signal| [12.0, 13.0, 14.0, 15.0, 13.0, 12.0][n % 6];
+    assert_ne!(family(&run(200, 12.0, marks, saw)), Some(Family::BbrLike));
+    // Without a rhythm.
+    let now_and_then = |n: usize, _: f64, _: Signal| {
+        if [5, 9, 20, 24, 37, 50, 54, 70, 83, 87].contains(&(n % 90)) { 48.0 } else { 42.0 }
+    };
+    assert_ne!(family(&run(200, 42.0, marks, now_and_then)), Some(Family::BbrLike));
+}
+
+#[test]
+fn a_window_that_losses_do_not_change_is_bbr_like_if_it_moves_and_else_unresponsive() {
+    let losses = |n: usize, _: f64| Signal { lost: u32::from(n % 3 == 0), ..Signal::default() };
+    let moves = |n: usize, _: f64, _: Signal| [30.0, 36.0, 30.0, 24.0, 30.0][n % 5];
+    assert_eq!(family(&run(200, 30.0, losses, moves)), Some(Family::BbrLike));
+    let declines = |n: usize, _: f64, _: Signal| 60.0 - (n / 10) as f64;
+    assert_eq!(family(&run(200, 60.0, losses, declines)), Some(Family::Unresponsive));
+    // Whoever takes 0.7 for each of them is neither.
+    assert_ne!(family(&run(200, 60.0, losses, aimd(0.7))), Some(Family::BbrLike));
+}
+
+#[test]
+fn a_constant_through_more_and_more_marks_is_unresponsive() {
+    let rising = |n: usize, _: f64| Signal { ce: n as f64 / 400.0, ..Signal::default() };
+    let fixed = |_: usize, window: f64, _: Signal| window;
+    assert_eq!(family(&run(200, 40.0, rising, fixed)), Some(Family::Unresponsive));
+    // DCTCP settles at two marks a round.
+    let settled = |_: usize, window: f64| Signal { ce: 2.0 / window, ..Signal::default() };
+    assert_ne!(family(&run(400, 40.0, settled, dctcp())), Some(Family::Unresponsive));
+}
+
+#[test]
+fn growth_that_ends_where_marks_begin_is_scalable_if_it_then_stands() {
+    let queue = |_: usize, window: f64| Signal {
+        ce: if window >= 100.0 { 0.02 } else { 0.0 },
+        ..Signal::default()
+    };
+    let stops = |n: usize, _: f64, _: Signal| (60.0 + n as f64).min(100.0);
+    assert_eq!(family(&run(250, 60.0, queue, stops)), Some(Family::Scalable));
+    // A constant that meets the same marks says nothing.
+    let fixed = |_: usize, _: f64, _: Signal| 100.0;
+    assert_ne!(family(&run(250, 100.0, queue, fixed)), Some(Family::Scalable));
+}
+
+#[test]
+fn falls_at_esce_are_sce_and_beside_it_losses_tell_nothing() {
+    let queue = |n: usize, _: f64| Signal {
+        sce: if n % 10 == 9 { 0.02 } else { 0.0 },
+        ..Signal::default()
+    };
+    let falls = |n: usize, _: f64, _: Signal| 200.0 + [0.0, 3.0, 6.0, 4.0, 1.0][n / 2 % 5];
+    assert_eq!(family(&run(200, 200.0, queue, falls)), Some(Family::Sce));
+    let lossy =
+        |n: usize, window: f64| Signal { lost: u32::from(n % 40 == 25), ..queue(n, window) };
+    assert_eq!(family(&run(400, 100.0, lossy, aimd(0.7))), None);
+}

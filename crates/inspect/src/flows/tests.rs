@@ -153,3 +153,35 @@ proptest! {
         prop_assert!(document["TCP"].is_array());
     }
 }
+
+#[test]
+fn a_constant_rate_that_nobody_answers_is_unresponsive_where_answers_would_be_seen() {
+    // A datagram of 1000 bytes every 10 ms for ten seconds.
+    let datagram = |source: u8, destination: u8| {
+        let mut bytes = tcp(source, destination, 0, 0, 988);
+        bytes[9] = ip::UDP;
+        bytes[24..26].copy_from_slice(&1008_u16.to_be_bytes());
+        bytes
+    };
+    let family = |others: &[Vec<u8>]| {
+        let mut analyser = Analyser::new(Options::default());
+        let mut take = |at: u64, bytes: &[u8]| {
+            let ip = Ip::parse(bytes).expect("a packet");
+            analyser.packet(Time(at), &Layers { ip, tunnel: None });
+        };
+        others.iter().for_each(|bytes| take(0, bytes));
+        (0..1000).for_each(|number| take(number * 10_000_000, &datagram(1, 2)));
+        let report = analyser.finish();
+        let flow = report
+            .flows
+            .iter()
+            .find(|flow| flow.forward.packets + flow.backward.packets >= 1000)
+            .expect("it");
+        flow.family.as_ref().map(|answer| answer.family)
+    };
+    assert_eq!(family(&[]), Some(report::Family::Unresponsive));
+    assert_eq!(family(&[tcp(2, 1, 5, SYN, 0)]), Some(report::Family::Unresponsive));
+    // It is answered; and of a capture with others, and nothing from its peer.
+    assert_eq!(family(&[datagram(2, 1)]), None);
+    assert_eq!(family(&[tcp(3, 4, 5, SYN, 0)]), None);
+}

@@ -197,10 +197,13 @@ impl Connection {
             }
         } else if !segment.has(SYN) {
             (ack.ece, ack.esce) = (segment.has(ECE), segment.has(AE));
-            own.esce.acked(delivered.advanced, ack.esce, &progress);
+            // A byte once: SACKed, or else acknowledged. A SYN is no payload.
+            let syn = u64::from(delivered.advanced > 0 && delivered.from < 1);
+            own.esce.acked(news.saturating_sub(syn), ack.esce, &progress);
             if ack.ece {
                 own.episodes.ece(segment.at, number);
                 ack.ce = ack.segments;
+                own.ece_acked += u64::from(ack.segments);
             }
         }
         ack.in_flight = other.board.in_flight();

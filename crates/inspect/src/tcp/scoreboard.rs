@@ -11,6 +11,10 @@ const MOST_SENT: usize = 1 << 14;
 /// Holes in the sequence numbers that can still be filled; of more the lowest is final.
 const MOST_HOLES: usize = 256;
 
+/// Segments that were acknowledged last, which are still known when a copy of them comes: a receiver acknowledges what
+/// the network has duplicated before the second one arrives.
+const REMEMBERED: usize = 4;
+
 /// A captured segment that is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -107,6 +111,10 @@ pub(crate) struct Scoreboard {
     una: Option<i64>,
     /// Where a FIN was.
     fin: Option<i64>,
+    /// Low half of the numbers, and IPv4 identification, of segments that were acknowledged last; 0 of none.
+    acked: [(u32, u16); REMEMBERED],
+    /// Which of them is the oldest.
+    oldest_acked: u8,
     /// Bytes in `sent` that are SACKed.
     sacked: u64,
     /// Behind the highest SACKed byte.
@@ -197,7 +205,7 @@ impl Scoreboard {
             return Placed::Fills(gap, index - gap.index);
         }
         let first = self.sent.partition_point(|sent| sent.end <= start);
-        let mut is_duplicate = false;
+        let mut is_duplicate = piece.id != 0 && self.acked.contains(&(start as u32, piece.id));
         for sent in self.sent.range_mut(first..).take_while(|sent| sent.start < end.min(next)) {
             let is_same = sent.start == start && sent.end == end;
             is_duplicate |= is_same && piece.id != 0 && piece.id == sent.id;
@@ -322,6 +330,8 @@ impl Scoreboard {
                 sent.segments -= segments;
                 break;
             }
+            self.acked[usize::from(self.oldest_acked)] = (sent.start as u32, sent.id);
+            self.oldest_acked = (self.oldest_acked + 1) % REMEMBERED as u8;
             self.sent.pop_front();
         }
         self.sacked = self.sacked.saturating_sub(was_sacked);

@@ -61,6 +61,8 @@ pub(crate) struct Side {
     /// Time of the first packet with ACK.
     pub(crate) first_ack: Option<u64>,
     pub(crate) ece: u64,
+    /// Packets that its ACKs with ECE were the first to acknowledge or SACK.
+    pub(crate) ece_acked: u64,
     pub(crate) cwr: u64,
     pub(crate) ae: u64,
     pub(crate) zero_windows: u64,
@@ -119,6 +121,7 @@ impl Side {
             duplicate_acks: self.duplicate_acks,
             overtaken: self.overtaken,
             ece: self.ece,
+            ece_acked_packets: self.ece_acked,
             cwr: self.cwr,
             ae: self.ae,
             esce_acked_percent: self.esce.percent().filter(|_| has_esce),
