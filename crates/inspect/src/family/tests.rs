@@ -239,7 +239,8 @@ fn a_rhythm_through_marks_is_bbr_like_and_a_sawtooth_of_single_segments_is_not()
 
 #[test]
 fn a_window_that_losses_do_not_change_is_bbr_like_if_it_moves_and_else_unresponsive() {
-    let losses = |n: usize, _: f64| Signal { lost: u32::from(n % 3 == 0), ..Signal::default() };
+    let losses =
+        |n: usize, _: f64| Signal { lost: u32::from(n.is_multiple_of(3)), ..Signal::default() };
     let moves = |n: usize, _: f64, _: Signal| [30.0, 36.0, 30.0, 24.0, 30.0][n % 5];
     assert_eq!(family(&run(200, 30.0, losses, moves)), Some(Family::BbrLike));
     let declines = |n: usize, _: f64, _: Signal| 60.0 - (n / 10) as f64;

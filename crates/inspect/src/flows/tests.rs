@@ -169,7 +169,9 @@ fn a_constant_rate_that_nobody_answers_is_unresponsive_where_answers_would_be_se
             let ip = Ip::parse(bytes).expect("a packet");
             analyser.packet(Time(at), &Layers { ip, tunnel: None });
         };
-        others.iter().for_each(|bytes| take(0, bytes));
+        for bytes in others {
+            take(0, bytes);
+        }
         (0..1000).for_each(|number| take(number * 10_000_000, &datagram(1, 2)));
         let report = analyser.finish();
         let flow = report
