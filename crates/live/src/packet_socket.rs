@@ -307,7 +307,8 @@ fn said(message: &libc::msghdr) -> (Option<(u16, u16)>, Option<u64>) {
         let mut next = libc::CMSG_FIRSTHDR(message);
         while let Some(header) = next.as_ref() {
             let data = libc::CMSG_DATA(header);
-            let has = |len: usize| header.cmsg_len >= libc::CMSG_LEN(len as u32) as usize;
+            // A `size_t` in glibc, a `socklen_t` in musl.
+            let has = |len: usize| header.cmsg_len >= libc::CMSG_LEN(len as u32) as _;
             match (header.cmsg_level, header.cmsg_type) {
                 (libc::SOL_PACKET, libc::PACKET_AUXDATA)
                     if has(size_of::<libc::tpacket_auxdata>()) =>
