@@ -76,8 +76,10 @@ class Page:
         self.call("browsingContext.navigate", context=self._context, url=url, wait="complete")
 
     def reload(self) -> None:
-        """Opens the same again."""
+        """Opens the same again; ends with the new document, since the command may end before the old one goes."""
+        self.evaluate("window.isLeft = true")
         self.call("browsingContext.reload", context=self._context, wait="complete")
+        self.until("window.isLeft === undefined && document.readyState === 'complete'")
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression, as JSON has it; waits for a promise."""
@@ -92,12 +94,18 @@ class Page:
         return json.loads(answer["result"]["value"])
 
     def until(self, expression: str, patience_s: float = PATIENCE_S) -> None:
-        """Waits for an expression to be true."""
+        """Waits for an expression to be true; one that fails may be of a document that is going away."""
         give_up = time.monotonic() + patience_s
-        while not self.evaluate(f"Boolean({expression})"):
+        error: RuntimeError | None = None
+        while True:
+            try:
+                if self.evaluate(f"Boolean({expression})"):
+                    return
+            except RuntimeError as failed:
+                error = failed
             if time.monotonic() > give_up:
                 shown = self.evaluate("[location.hash.slice(0, 40), document.body.innerText.slice(0, 2000)]")
-                raise TimeoutError(f"{expression}: the page shows {shown}, errors {self.errors}")
+                raise TimeoutError(f"{expression}: the page shows {shown}, errors {self.errors}") from error
             time.sleep(0.05)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:

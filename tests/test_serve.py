@@ -218,7 +218,7 @@ def test_several_seeds_and_points_are_runs_of_one_job(browser: Browser) -> None:
 
 
 def test_a_run_that_fails_says_why_and_the_others_are_kept(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sojourn.execution import one as real
+    from sojourn.single import one as real
 
     def one(planned: Any, *rest: Any) -> Any:
         if planned.id.endswith("@seed2"):

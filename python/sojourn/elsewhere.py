@@ -7,11 +7,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing
 
 from sojourn import estimate
-from sojourn.execution import How, cached, failed, report, stored
 from sojourn.executors.spread import spread
 from sojourn.executors.task import Failure
 from sojourn.jobs import Job, Outcome
 from sojourn.progress import Progress
+from sojourn.single import How, cached, failed, report, stored
 from sojourn.work import Finished, Unit
 
 #: Threads that write what an executor has made.

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from sojourn import engines
-from sojourn.execution import How, one
 from sojourn.jobs import Job as Planned
 from sojourn.serve.events import Events
 from sojourn.serve.turns import Turns
+from sojourn.single import How, one
 from sojourn.text import in_one_line
 
 #: Least time between two looks at what a run has sampled, s.

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import cast, get_args
 
 from sojourn import engines, results, suites
-from sojourn.execution import How
 from sojourn.jobs import Job as Planned
 from sojourn.planning import able, nearest, new_folder, plan, slug
 from sojourn.results import ResultsError
@@ -18,6 +17,7 @@ from sojourn.serve.places import Places
 from sojourn.serve.setup import KEPT_JOBS, MOST_JOBS, MOST_RUNS, Setup
 from sojourn.serve.texts import Texts, refuse
 from sojourn.serve.turns import Turns
+from sojourn.single import How
 
 KEYS = ("text", "toml", "case", "overrides", "engine", "seeds", "nearest", "join")
 
