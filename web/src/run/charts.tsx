@@ -39,8 +39,9 @@ export function RunCharts({ run, axis, palette, more, version }: RunChartsProps)
   );
 }
 
-/** Live curves are drawn no more often than this, ms; and drawing them is followed by a rest as long. */
+/** Live curves are drawn no more often than this, ms; and drawing them, a picture for each chart, is followed by a rest. */
 const INTERVAL_MS = 150;
+const REST = 4;
 
 /** The run's `drawn`, as often as there is time to draw it. */
 export function useDrawn(run: RunRecord): number {
@@ -56,7 +57,7 @@ export function useDrawn(run: RunRecord): number {
       setDrawn(latest);
       whenDrawn(() => {
         const now = performance.now();
-        next.current = Math.max(begun + INTERVAL_MS, now + (now - begun));
+        next.current = Math.max(begun + INTERVAL_MS, now + REST * (now - begun));
       });
     };
     const wait = isOver ? 0 : next.current - performance.now();
