@@ -54,7 +54,7 @@ impl Values<'_> {
     }
 }
 
-/// A table as a file; so many rows at most are packed together.
+/// A table as a file; at most `group_rows` rows are packed together.
 ///
 /// # Panics
 ///

@@ -53,7 +53,7 @@ impl Samples {
 }
 
 /// Packed series of runs as a Parquet file: columns `series`, `unit`, `t_s` and `value`, with `ids`
-/// of the runs `id` before them, and so many rows packed together.
+/// of the runs `id` before them, `group_rows` rows packed together.
 #[pyfunction]
 #[pyo3(signature = (runs, ids = None, *, group_rows))]
 pub(crate) fn series_table(
