@@ -35,7 +35,7 @@ pub(crate) struct Chunk {
 impl Chunk {
     /// `ColumnMetaData`.
     pub(crate) fn metadata(&self, name: &str, kind: i32) -> Struct {
-        let told = Struct::new()
+        let common = Struct::new()
             .enumerated(1, kind)
             .enumerated_list(2, self.encodings)
             .text_list(3, &[name])
@@ -45,8 +45,8 @@ impl Chunk {
             .long(7, self.compressed)
             .long(9, self.data);
         match &self.bounds {
-            None => told,
-            Some((least, greatest)) => told
+            None => common,
+            Some((least, greatest)) => common
                 .long(11, self.begin)
                 .part(12, Struct::new().long(3, 0).text(5, greatest).text(6, least)),
         }

@@ -64,9 +64,8 @@ def call(arguments: Sequence[str] | None = None) -> int:
     """The whole command as a function: arguments to exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     chosen = _app(is_overview=True) if {*words} <= {"--help", "-h"} else app
-    if (
-        chosen is app and words[0] not in VERBS
-    ):  # a slip, or a page about all verbs after all, which takes a line from each
+    # A slip, or a page about all verbs after all, takes a line from each.
+    if chosen is app and words[0] not in VERBS:
         for name in VERBS:
             chosen[name]
     try:

@@ -177,7 +177,8 @@ def read(comparison: Comparison) -> Iterator[tuple[Source, Run | None]]:
             run = Run.of(source, pairs.get(source.id), kernel) if source.id in on_page else None
         except results.ResultsError as error:
             comparison.errors.append(str(error))
-            comparison.lone.remove(source)
+            comparison.lone = [one for one in comparison.lone if one is not source]
+            comparison.pairs = [pair for pair in comparison.pairs if pair.a is not source]
         else:
             yield source, run
 

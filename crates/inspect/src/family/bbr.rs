@@ -63,7 +63,7 @@ impl Seen<'_> {
     /// window after a loss by that before, and in how many round trips there were losses.
     pub(super) fn held_at_losses(&self) -> Option<(f64, f64, usize)> {
         let from = self.rounds.iter().position(|round| round.lost > 0)? + SETTLED;
-        let rounds = self.rounds.get(from..self.rounds.len() - 2)?;
+        let rounds = self.rounds.get(from..self.rounds.len().saturating_sub(2))?;
         let at: Vec<usize> = (from + 2..from + rounds.len())
             .filter(|&at| self.rounds[at].lost > 0 && self.rounds[at].timeouts == 0)
             .collect();

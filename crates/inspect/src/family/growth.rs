@@ -1,5 +1,5 @@
-//! Growth between signals: about a segment a round trip (RFC 5681 3.1), or along CUBIC's curve (RFC 9438 4.2). What paces
-//! itself by a model of the path stands there or pulses, and what answers nothing stands.
+//! Growth between signals: about a segment a round trip (RFC 5681 3.1), or along CUBIC's curve (RFC 9438 4.2). A sender
+//! that is paced by a model of the path keeps its window or pulses, and one that answers nothing keeps it.
 
 use crate::rounds::Round;
 
