@@ -316,11 +316,8 @@ impl Qdisc for Cake {
             loop {
                 let tin = &mut self.tins[t];
                 // One remembered flow per call is looked at first, so that all decay in time.
-                let mut list = if first { tin.lists.head(List::Decaying) } else { None };
-                for other in [List::New, List::Old, List::Decaying] {
-                    list = list.or_else(|| tin.lists.head(other));
-                }
-                let index = list?;
+                let decaying = if first { tin.lists.head(List::Decaying) } else { None };
+                let index = decaying.or_else(|| tin.lists.next())?;
                 first = false;
                 self.current.1 = index;
                 if tin.flows[usize::from(index)].deficit <= 0 {

@@ -71,7 +71,8 @@ impl Flow {
     }
 }
 
-/// Heads and tails of the rotations; the links are in the flows.
+/// Heads and tails of the rotations; the links are in the flows. Many flows of one host have small shares of a quantum, so
+/// that a packet passes many of them: what that needs is inlined even where the compiler optimises for size.
 #[derive(Debug)]
 pub(super) struct Lists([(u16, u16); 3]);
 
@@ -82,13 +83,19 @@ impl Default for Lists {
 }
 
 impl Lists {
-    #[inline]
+    #[inline(always)]
     pub(super) fn head(&self, list: List) -> Option<u16> {
         let head = self.0[list as usize].0;
         (head != NIL).then_some(head)
     }
 
-    #[inline]
+    /// The flow whose turn it is.
+    #[inline(always)]
+    pub(super) fn next(&self) -> Option<u16> {
+        self.head(List::New).or_else(|| self.head(List::Old)).or_else(|| self.head(List::Decaying))
+    }
+
+    #[inline(always)]
     pub(super) fn unlink(&mut self, flows: &mut [Flow], index: u16) {
         let flow = &mut flows[usize::from(index)];
         let Some(list) = flow.list.take() else { return };
@@ -106,7 +113,7 @@ impl Lists {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn move_to_tail(&mut self, flows: &mut [Flow], index: u16, list: List) {
         self.unlink(flows, index);
         let (head, tail) = &mut self.0[list as usize];

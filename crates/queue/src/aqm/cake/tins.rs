@@ -98,7 +98,7 @@ impl Tin {
 
     /// Bytes that flow `index` may send in this round; dithered, so that a share is exact on
     /// average. Linux 6.12 `cake_dequeue`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn flow_share(&self, index: u16, p: &Params, rng: &mut Rng) -> i32 {
         let flow = &self.flows[usize::from(index)];
         let load = self.hosts.load(flow, p.flows);
