@@ -15,8 +15,10 @@
 
 mod bbr;
 mod classic;
+mod cubic;
 mod datagrams;
 mod episodes;
+mod falls;
 mod growth;
 mod pulses;
 mod scalable;
@@ -137,7 +139,8 @@ fn of_rounds(rounds: &[Round], mss: f64, is_ect: bool) -> Option<Answer> {
         if speaks {
             return None;
         }
-        seen.constant_through_marks()
+        seen.cubic()
+            .or_else(|| seen.constant_through_marks())
             .or_else(|| seen.by_marks())
             .or_else(|| seen.by_losses())
             .or_else(|| seen.by_growth())
@@ -157,6 +160,7 @@ struct Seen<'a> {
     pulses: usize,
     excursions: usize,
     probes: usize,
+    falls: usize,
 }
 
 impl<'a> Seen<'a> {
@@ -178,6 +182,7 @@ impl<'a> Seen<'a> {
             losses,
             pulses: pulses::in_rhythm(&pulses::pulses(rounds, windows)),
             probes: pulses::probes(rounds, windows),
+            falls: falls::falls(rounds, windows),
         }
     }
 
