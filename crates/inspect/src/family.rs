@@ -20,6 +20,7 @@ mod datagrams;
 mod episodes;
 mod falls;
 mod growth;
+mod law;
 mod pulses;
 mod scalable;
 mod sce;
@@ -206,7 +207,8 @@ impl<'a> Seen<'a> {
         let mild = self.marks.iter().filter(|episode| episode.is_mild()).count();
         let before: Vec<f64> = self.marks.iter().map(|episode| episode.before).collect();
         let least = if median(&before) >= SMALL { LEAST_EPISODES } else { 4 * LEAST_EPISODES };
-        if cut >= least && cut >= AGREE * mild {
+        let is_classic = cut >= least && cut >= AGREE * mild || self.one_deep_cut();
+        if is_classic {
             let marked: Vec<f64> = self.marks.iter().map(|episode| episode.marked).collect();
             let evidence = format!(
                 "window {:.2} of before after {} episodes of CE, with {:.0} % of the packets marked",
@@ -218,6 +220,11 @@ impl<'a> Seen<'a> {
         }
         if mild + self.standing() < LEAST_EPISODES.max(AGREE * cut) {
             return None;
+        }
+        if self.counts_marks()
+            && let answer @ Some(_) = self.follows_the_law()
+        {
+            return answer;
         }
         let balance = self.balance()?;
         if balance > HEAVY * median(self.windows) {

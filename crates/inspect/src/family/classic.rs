@@ -2,7 +2,7 @@
 
 use super::bbr::LEAST_EXCURSIONS;
 use super::episodes::median;
-use super::{AGREE, LEAST_EPISODES, LEAST_HELD, LEAST_ROUNDS, NOT_HALF, Seen, growth};
+use super::{AGREE, LEAST_EPISODES, LEAST_HELD, LEAST_ROUNDS, NOT_HALF, Seen, episodes, growth};
 use crate::report::{Answer, Family};
 
 /// Median window, segments, below which more losses must agree: a packet more or less is much.
@@ -10,7 +10,20 @@ const COARSE: f64 = 16.0;
 /// Window of a first climb, of that before the losses.
 const FELL: f64 = 0.85;
 
+/// A cut of so much more than the marks explain, of a window of many packets, tells alone.
+const DEEP: f64 = 0.25;
+
 impl Seen<'_> {
+    /// The only episode of marks ends a long climb, and takes far more of the window than so few marks explain.
+    pub(super) fn one_deep_cut(&self) -> bool {
+        let &[episode] = &self.marks[..] else { return false };
+        let is_deep = episode.is_constant_cut()
+            && episode.before >= episodes::LARGE_WINDOW
+            && episode.scalable - episode.ratio >= DEEP;
+        let ends = |climb: &growth::Climb| episode.at.abs_diff(climb.at + climb.rounds) <= 1;
+        is_deep && growth::climbs(self.rounds, self.windows, 1).iter().any(ends)
+    }
+
     pub(super) fn by_losses(&self) -> Option<Answer> {
         let (ratios, cut, held) = self.losses();
         let mild = self.marks.iter().filter(|episode| episode.is_mild()).count();

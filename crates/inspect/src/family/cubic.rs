@@ -2,7 +2,7 @@
 //! the last reduction, then fast again, by the clock and not by the round trip.
 
 use super::episodes::median;
-use super::{Seen, growth};
+use super::{Seen, growth, slope};
 use crate::report::{Answer, Family};
 use crate::rounds::Round;
 
@@ -20,6 +20,8 @@ const THAN_LINE: f64 = 0.45;
 /// Seconds from the reduction to the plateau that are tried: of a window that was cut by 30 % of 10 000 segments it is 20.
 const LONGEST: f64 = 20.0;
 const STEP: f64 = 0.05;
+/// Part of the stretch in which growth slows down: where a queue grows, that of Prague becomes faster with the round trip.
+const LEAST_SLOWING: f64 = 0.25;
 
 /// A stretch that follows the curve.
 struct Curve {
@@ -63,13 +65,17 @@ fn curve(rounds: &[Round], windows: &[f64]) -> Option<Curve> {
     let (low, high) = points
         .iter()
         .fold((f64::INFINITY, 0.0_f64), |(low, high), point| (low.min(point.1), high.max(point.1)));
-    let line = distance_from_line(&points);
+    // Reno's line is one over round trips, which a queue makes longer.
+    let over_rounds: Vec<(f64, f64)> =
+        points.iter().enumerate().map(|(at, point)| (at as f64, point.1)).collect();
+    let line = slope::fit(&over_rounds, points.len() as f64)?.distance;
     let (grown, bound) = (high - low, (high - low) * CLOSE);
-    if grown < LEAST_GROWTH || line * THAN_LINE <= 0.0 {
+    if grown < LEAST_GROWTH {
         return None;
     }
-    let tries = (LONGEST / STEP) as usize;
-    let (error, plateau) = (0..=tries)
+    let took = points[points.len() - 1].0;
+    let tries = (LEAST_SLOWING * took / STEP) as usize..(LONGEST / STEP) as usize;
+    let (error, plateau) = tries
         .map(|n| distance_from_curve(&points, n as f64 * STEP))
         .min_by(|one, other| one.0.total_cmp(&other.0))?;
     let (from, to) = (points[0].1, points[points.len() - 1].1);
@@ -90,16 +96,4 @@ fn distance_from_curve(points: &[(f64, f64)], k: f64) -> (f64, f64) {
     let plateau = points.iter().map(rest).sum::<f64>() / n;
     let squares: f64 = points.iter().map(|point| rest(point) - plateau).map(|d| d * d).sum();
     ((squares / n).sqrt(), plateau)
-}
-
-fn distance_from_line(points: &[(f64, f64)]) -> f64 {
-    let n = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for point in points {
-        let (dx, dy) = (point.0 - x, point.1 - y);
-        (xx, xy, yy) = (xx + dx * dx, xy + dx * dy, yy + dy * dy);
-    }
-    ((yy - xy * xy / xx.max(f64::MIN_POSITIVE)).max(0.0) / n).sqrt()
 }

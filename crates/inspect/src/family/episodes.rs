@@ -22,7 +22,7 @@ const CONTRADICTS: f64 = 0.1;
 const FAR_DEEPER: f64 = 0.15;
 const MANY_SEGMENTS: f64 = 4.0;
 /// Smallest window, segments, of which that difference is four of them.
-const LARGE_WINDOW: f64 = 40.0;
+pub(super) const LARGE_WINDOW: f64 = 40.0;
 /// Gain of the moving average of marks of DCTCP and Prague (RFC 8257 3.3).
 const GAIN: f64 = 1.0 / 16.0;
 /// Growth within three rounds that is slow start's.
@@ -103,6 +103,7 @@ pub(super) fn averages(rounds: &[Round]) -> Vec<f64> {
 /// All that begin after a quiet time, with a window that is not the sender's application's or its receiver's.
 pub(super) fn episodes(rounds: &[Round], windows: &[f64]) -> Vec<Episode> {
     let averages = averages(rounds);
+    let sees = rounds.iter().any(|round| round.ce_seen > 0);
     let mut found = Vec::new();
     let mut at = QUIET;
     while at + AFTER < rounds.len() {
@@ -128,7 +129,7 @@ pub(super) fn episodes(rounds: &[Round], windows: &[f64]) -> Vec<Episode> {
                     .any(|round| round.lost > 0),
                 ratio: after[1] / before,
                 scalable: averages[at..end].iter().map(|average| 1.0 - average / 2.0).product(),
-                marked: rounds[at..end].iter().map(Round::ce_fraction).fold(0.0, f64::max),
+                marked: rounds[at..end].iter().map(|round| round.marked(sees)).fold(0.0, f64::max),
                 ends_slow_start: windows[at] >= SLOW_START * windows[at - QUIET],
             });
         }
