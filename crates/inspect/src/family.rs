@@ -5,10 +5,10 @@
 //!
 //! | family | to marks | to losses | otherwise |
 //! |---|---|---|---|
-//! | classic | 0.5 (RFC 5681 3.1) to 0.85 (RFC 8511), however few the marks | the same | grows until the next signal |
+//! | classic | 0.5 (RFC 5681 3.1) to 0.85 (RFC 8511), however few the marks | the same | grows until the next signal, by a segment a round or along CUBIC's curve |
 //! | scalable | 1 - alpha/2 a round, alpha the average of marks (RFC 8257 3.3, RFC 9331 4.3) | 0.5 | one segment a round (less at short round trips) against about two marks a round |
 //! | SCE | little for each, but falls while most are marked (draft-morton-tsvwg-sce 5) | 0.5 | |
-//! | BBR-like | none, or a bound | none, or a bound | pulses of 1.25, probes of 200 ms (draft-ietf-ccwg-bbr 5.3) |
+//! | BBR-like | none, or a bound | none, or a bound | pulses of 1.25, falls without a signal, probes of 200 ms (draft-ietf-ccwg-bbr 5.3) |
 //! | unresponsive | none | none | a constant |
 //!
 //! There is no answer if too few episodes tell, if they contradict each other, or if two families fit.
@@ -211,7 +211,7 @@ impl<'a> Seen<'a> {
         if is_classic {
             let marked: Vec<f64> = self.marks.iter().map(|episode| episode.marked).collect();
             let evidence = format!(
-                "window {:.2} of before after {} episodes of CE, with {:.0} % of the packets marked",
+                "window {:.2} of before after CE, {} times, with {:.0} % of the packets marked",
                 median(&ratios),
                 ratios.len(),
                 100.0 * median(&marked)

@@ -17,9 +17,10 @@ const LEAST_GROWTH: f64 = 12.0;
 /// is one.
 const CLOSE: f64 = 0.045;
 const THAN_LINE: f64 = 0.45;
-/// Seconds from the reduction to the plateau that are tried: of a window that was cut by 30 % of 10 000 segments it is 20.
+/// Seconds from the reduction to the plateau that are tried, first in large steps: 20 of a window of 10 000 segments.
 const LONGEST: f64 = 20.0;
-const STEP: f64 = 0.05;
+const STEP: f64 = 0.5;
+const FINE_STEP: f64 = 0.05;
 /// Part of the stretch in which growth slows down: where a queue grows, that of Prague becomes faster with the round trip.
 const LEAST_SLOWING: f64 = 0.25;
 
@@ -73,11 +74,15 @@ fn curve(rounds: &[Round], windows: &[f64]) -> Option<Curve> {
     if grown < LEAST_GROWTH {
         return None;
     }
-    let took = points[points.len() - 1].0;
-    let tries = (LEAST_SLOWING * took / STEP) as usize..(LONGEST / STEP) as usize;
-    let (error, plateau) = tries
-        .map(|n| distance_from_curve(&points, n as f64 * STEP))
-        .min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let earliest = LEAST_SLOWING * points[points.len() - 1].0;
+    let best = |from: f64, to: f64, step: f64| {
+        let tries = (0..=((to - from) / step).max(0.0) as usize).map(|n| from + n as f64 * step);
+        tries
+            .map(|k| (k, distance_from_curve(&points, k)))
+            .min_by(|one, other| one.1.0.total_cmp(&other.1.0))
+    };
+    let (near, _) = best(earliest, LONGEST, STEP)?;
+    let (_, (error, plateau)) = best((near - STEP).max(earliest), near + STEP, FINE_STEP)?;
     let (from, to) = (points[0].1, points[points.len() - 1].1);
     (error <= bound && error <= THAN_LINE * line).then_some(Curve {
         rounds: rounds.len(),

@@ -37,10 +37,12 @@ pub(super) struct Climb {
 pub(super) fn free(rounds: &[Round], behind: usize) -> impl Iterator<Item = Range<usize>> {
     let is_free = |round: &Round| !round.has_signal() && !round.is_limited();
     let mut at = behind;
-    rounds[behind..].chunk_by(move |one, next| is_free(one) == is_free(next)).filter_map(move |run| {
-        at += run.len();
-        is_free(&run[0]).then_some(at - run.len()..at)
-    })
+    rounds[behind..].chunk_by(move |one, next| is_free(one) == is_free(next)).filter_map(
+        move |run| {
+            at += run.len();
+            is_free(&run[0]).then_some(at - run.len()..at)
+        },
+    )
 }
 
 /// All climbs behind this round, without signals in them.

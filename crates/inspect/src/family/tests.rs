@@ -294,7 +294,8 @@ fn cubic(below: f64, n: usize) -> f64 {
 
 #[test]
 fn growth_along_cubics_curve_is_classic_and_a_line_with_the_same_ends_is_no_answer() {
-    let once = |n: usize, _: f64| Signal { ce: if n == 6 { 0.3 } else { 0.0 }, ..Signal::default() };
+    let once =
+        |n: usize, _: f64| Signal { ce: if n == 6 { 0.3 } else { 0.0 }, ..Signal::default() };
     let curve = |n: usize, _: f64, _: Signal| if n < 6 { 100.0 } else { cubic(40.0, n - 6) };
     assert_eq!(family(&run(190, 100.0, once, curve)), Some(Family::Classic));
     let (from, to) = (cubic(40.0, 0), cubic(40.0, 183));
