@@ -372,3 +372,14 @@ fn one_cut_of_a_long_climb_is_classic_if_the_marks_explain_none_of_it() {
     };
     assert_eq!(family(&run(300, 40.0, first, dctcp())), None);
 }
+
+#[test]
+fn a_few_segments_that_stand_without_a_signal_are_not_classic() {
+    let mut answers = aimd(0.5);
+    assert_eq!(family(&run(400, 5.0, losing(9.5), &mut answers)), Some(Family::Classic));
+    // BBR at its least window.
+    let floor = |n: usize, window: f64, signal: Signal| {
+        if (150..190).contains(&n) { 5.0 } else { answers(n, window, signal) }
+    };
+    assert_eq!(family(&run(400, 5.0, losing(9.5), floor)), None);
+}
