@@ -1,3 +1,5 @@
+use sojourn_core::math;
+
 use super::of_rounds;
 use crate::report::Family;
 use crate::rounds::Round;
@@ -90,6 +92,8 @@ fn a_factor_that_does_not_depend_on_the_marks_is_classic() {
             assert_eq!(family(&rounds), Some(Family::Classic), "{factor} {part}");
         }
         assert_eq!(family(&run(600, 40.0, losing(60.0), aimd(factor))), Some(Family::Classic));
+        // Of a whole window of marks a quick average takes as much.
+        assert_eq!(family(&run(600, 40.0, above(60.0, 1.0), aimd(factor))), None);
     }
 }
 
@@ -287,7 +291,7 @@ fn falls_at_esce_are_sce_and_beside_it_losses_tell_nothing() {
 
 /// CUBIC's curve of these many segments to its plateau (RFC 9438 4.2), in rounds of 50 ms; and the line between its ends.
 fn cubic(below: f64, n: usize) -> f64 {
-    let k = (below / 0.4).cbrt();
+    let k = math::cbrt(below / 0.4);
     let t = n as f64 * 0.05 - k;
     100.0 + 0.4 * t * t * t
 }
