@@ -10,7 +10,6 @@ use crate::rounds::Round;
 const COARSE: f64 = 16.0;
 /// Window of a first climb, of that before the losses.
 const FELL: f64 = 0.85;
-
 /// Round trips in which it stands, where Reno grows by twelve segments or more.
 const STANDS_ROUNDS: usize = 24;
 /// A cut of so much more than the marks explain, of a window of many packets, tells alone.
@@ -35,13 +34,13 @@ impl Seen<'_> {
         if self.excursions >= LEAST_EXCURSIONS {
             return None;
         }
-        // At a few segments BBR falls from twice its least window to that; but then it stands there, where others grow.
         let is_coarse = median(&before) < COARSE;
         let least = if is_coarse { 3 * LEAST_EPISODES } else { LEAST_EPISODES };
-        if is_coarse && self.stands_without_a_signal() {
-            return None;
-        }
         if cut >= least && cut >= AGREE * held && mild == 0 {
+            // At a few segments BBR falls from twice its least window to that; but then it stands there, where others grow.
+            if is_coarse && self.stands_without_a_signal() {
+                return None;
+            }
             let ratio = median(&ratios);
             // Reno's answer to a loss is a scalable controller's too: with marks about, only those would tell.
             let is_half = ratio < NOT_HALF || is_coarse;
