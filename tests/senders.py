@@ -30,12 +30,12 @@ def none(_r: int, _n: int) -> bool:
 
 
 def first(packets: int) -> Fate:
-    """So many at the begin of each round trip."""
+    """The first ones of each round trip."""
     return lambda _, n: n < packets
 
 
 def of_rounds(step: int) -> Fate:
-    """The first of every so many round trips."""
+    """The first packet of the last of every `step` round trips."""
     return lambda r, n: n == 0 and r % step == step - 1
 
 

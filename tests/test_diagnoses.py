@@ -48,7 +48,7 @@ def l4s(**settings: Any) -> list[Packet]:
 
 
 def missing(every: int) -> list[Packet]:
-    """A capture that lacks one of so many data packets, all of which arrive."""
+    """A capture that lacks one data packet of `every`; all of them arrive."""
     made = connection(LEVEL)
     data = [packet for packet in made if len(packet[1]) > LENGTH]
     gone = set(map(id, data[every // 2 :: every]))
