@@ -29,7 +29,17 @@ def tcp(
     offset = (20 + len(options)) // 4
     ports = struct.pack("!HH", from_[1], to[1])
     rest = struct.pack("!IIHHHH", seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, offset << 12 | flags, window, 0, 0)
-    return t, _ip(from_[0], to[0], 6, ecn, ports + rest + options + bytes(length))
+    return t, ip(from_[0], to[0], 6, ecn, ports + rest + options + bytes(length))
+
+
+def with_ecn(data: bytes, ecn: int) -> bytes:
+    """The IPv4 packet with this codepoint."""
+    source, destination = (".".join(map(str, data[at : at + 4])) for at in (12, 16))
+    return ip(source, destination, data[9], ecn, data[20:])
+
+
+def address(text: str) -> bytes:
+    return bytes(map(int, text.split(".")))
 
 
 def mss(size: int) -> bytes:
@@ -41,7 +51,7 @@ def sack(*blocks: tuple[int, int]) -> bytes:
 
 
 def udp(t: float, from_: tuple[str, int], to: tuple[str, int], *, ecn: int = NOT_ECT, length: int = 100) -> Packet:
-    return t, _ip(from_[0], to[0], 17, ecn, struct.pack("!HHHH", from_[1], to[1], 8 + length, 0) + bytes(length))
+    return t, ip(from_[0], to[0], 17, ecn, struct.pack("!HHHH", from_[1], to[1], 8 + length, 0) + bytes(length))
 
 
 def write(path: Path, packets: list[Packet]) -> Path:
@@ -100,8 +110,9 @@ def bulk(
     return sorted(packets, key=lambda packet: packet[0])
 
 
-def _ip(source: str, destination: str, protocol: int, ecn: int, payload: bytes) -> bytes:
-    addresses = bytes(map(int, source.split("."))) + bytes(map(int, destination.split(".")))
+def ip(source: str, destination: str, protocol: int, ecn: int, payload: bytes) -> bytes:
+    """An IPv4 packet."""
+    addresses = address(source) + address(destination)
     head = struct.pack("!BBHHHBBH", 0x45, ecn, 20 + len(payload), 0, 0x4000, 64, protocol, 0)
     total = sum(struct.unpack("!10H", head + addresses))
     total = (total & 0xFFFF) + (total >> 16)

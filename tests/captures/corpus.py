@@ -1,12 +1,12 @@
 """Makes the corpus of captures, and measures what the analysis says of their senders.
 
     python tests/captures/corpus.py make FOLDER linux|sim [SEED]
-    python tests/captures/corpus.py score FOLDER SEED FOLDER
+    python tests/captures/corpus.py score SEED FOLDER SEED FOLDER...
     python tests/captures/corpus.py list
 
 Cases that are there already are left alone, so an interrupted run goes on. A kernel is found through SOJOURN_LINUX, the
-command through SOJOURN or beside this Python. `score` writes docs/results/captures.md; it wants the example `inspect`:
-`cargo build --profile gate -p sojourn-inspect --example inspect`.
+command through SOJOURN or beside this Python. `score` writes docs/results/captures.md; the seed that was held back
+comes first. It wants the example `inspect`: `cargo build --profile gate -p sojourn-inspect --example inspect`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def main(command: str, *words: str) -> int:
         print(*map(text, cases()), sep="\n")
         return 0
     if command == "score":
-        return score.write(Path(words[0]), int(words[1]), Path(words[2]))
+        pairs = zip(words[::2], words[1::2], strict=True)
+        held_back, *development = [(int(seed), Path(folder)) for seed, folder in pairs]
+        return score.write(held_back, *development)
     return int(make(Path(words[0]), words[1], *map(int, words[2:])) > 0)
 
 

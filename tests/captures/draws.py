@@ -10,7 +10,7 @@ import math
 import random
 from dataclasses import dataclass, field
 
-# Of the corpus that the tests were written with, and whose other half was looked at once; and of a later one.
+# Of the corpus that the tests were written with, and whose other half was looked at once.
 SEED = 16
 COUNT = 200
 MTU = 1500

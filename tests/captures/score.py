@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from draws import SEED, Case, Flow, cases
+from draws import Case, Flow, cases
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/results/captures.md"
-MARK = "<!-- written by `python tests/captures/corpus.py score FOLDER SEED FOLDER`; do not edit from here -->\n"
+MARK = "<!-- written by `python tests/captures/corpus.py score SEED FOLDER SEED FOLDER...`; do not edit from here -->\n"
 FAMILIES = ("classic", "scalable", "sce", "bbr-like", "unresponsive")
 FIRST_PORT = 5201
 
@@ -109,17 +109,20 @@ def half(title: str, flows: list[Found]) -> Iterator[str]:
     for each in wrong:
         case, flow = each.case, each.flow
         where = f"{case.rate_kbps / 1000:.1f} Mbit/s, {case.rtt_ms:.0f} ms, `{case.qdisc}`, at the {case.point}"
-        yield f"- {case.index}, flow {each.number + 1}: `{flow.cc}`, {flow.ecn}, {where}: called {each.answer}"
+        which = f"seed {case.seed}, {case.index}, flow {each.number + 1}"
+        yield f"- {which}: `{flow.cc}`, {flow.ecn}, {where}: called {each.answer}"
     yield from ("", row(("diagnosis", "found", "right by the draw")), row(["---"] * 3))
     for kind, is_true in TRUE.items():
         those = [each for each in flows if kind in each.diagnoses]
         yield row((f"`{kind}`", len(those), sum(is_true(each.case, each.flow) for each in those)))
 
 
-def write(folder: Path, later: int, held_back: Path) -> int:
+def write(held_back: tuple[int, Path], *development: tuple[int, Path]) -> int:
+    """Both tables, of seeds and the folders with their captures."""
+    seeds = ", ".join(str(seed) for seed, _ in development)
     text = [
-        *half(f"Development: seed {SEED}", found(folder, SEED)),
-        *half(f"Held back: seed {later}", found(held_back, later)),
+        *half(f"Development: seeds {seeds}", [each for seed, folder in development for each in found(folder, seed)]),
+        *half(f"Held back: seed {held_back[0]}", found(held_back[1], held_back[0])),
     ]
     head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
     PAGE.write_text(head + MARK + "\n".join(text) + "\n", encoding="utf-8")

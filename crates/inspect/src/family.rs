@@ -5,19 +5,22 @@
 //!
 //! | family | to marks | to losses | otherwise |
 //! |---|---|---|---|
-//! | classic | 0.5 (RFC 5681 3.1) to 0.85 (RFC 8511), however few the marks | the same | grows until the next signal |
+//! | classic | 0.5 (RFC 5681 3.1) to 0.85 (RFC 8511), however few the marks | the same | grows until the next signal, by a segment a round or along CUBIC's curve |
 //! | scalable | 1 - alpha/2 a round, alpha the average of marks (RFC 8257 3.3, RFC 9331 4.3) | 0.5 | one segment a round (less at short round trips) against about two marks a round |
 //! | SCE | little for each, but falls while most are marked (draft-morton-tsvwg-sce 5) | 0.5 | |
-//! | BBR-like | none, or a bound | none, or a bound | pulses of 1.25, probes of 200 ms (draft-ietf-ccwg-bbr 5.3) |
+//! | BBR-like | none, or a bound | none, or a bound | pulses of 1.25, falls without a signal, probes of 200 ms (draft-ietf-ccwg-bbr 5.3) |
 //! | unresponsive | none | none | a constant |
 //!
 //! There is no answer if too few episodes tell, if they contradict each other, or if two families fit.
 
 mod bbr;
 mod classic;
+mod cubic;
 mod datagrams;
 mod episodes;
+mod falls;
 mod growth;
+mod law;
 mod pulses;
 mod scalable;
 mod sce;
@@ -137,7 +140,8 @@ fn of_rounds(rounds: &[Round], mss: f64, is_ect: bool) -> Option<Answer> {
         if speaks {
             return None;
         }
-        seen.constant_through_marks()
+        seen.cubic()
+            .or_else(|| seen.constant_through_marks())
             .or_else(|| seen.by_marks())
             .or_else(|| seen.by_losses())
             .or_else(|| seen.by_growth())
@@ -157,6 +161,7 @@ struct Seen<'a> {
     pulses: usize,
     excursions: usize,
     probes: usize,
+    falls: usize,
 }
 
 impl<'a> Seen<'a> {
@@ -178,6 +183,7 @@ impl<'a> Seen<'a> {
             losses,
             pulses: pulses::in_rhythm(&pulses::pulses(rounds, windows)),
             probes: pulses::probes(rounds, windows),
+            falls: falls::falls(rounds, windows),
         }
     }
 
@@ -201,10 +207,11 @@ impl<'a> Seen<'a> {
         let mild = self.marks.iter().filter(|episode| episode.is_mild()).count();
         let before: Vec<f64> = self.marks.iter().map(|episode| episode.before).collect();
         let least = if median(&before) >= SMALL { LEAST_EPISODES } else { 4 * LEAST_EPISODES };
-        if cut >= least && cut >= AGREE * mild {
+        let is_classic = cut >= least && cut >= AGREE * mild || self.one_deep_cut();
+        if is_classic {
             let marked: Vec<f64> = self.marks.iter().map(|episode| episode.marked).collect();
             let evidence = format!(
-                "window {:.2} of before after {} episodes of CE, with {:.0} % of the packets marked",
+                "window {:.2} of before after CE, {} times, with {:.0} % of the packets marked",
                 median(&ratios),
                 ratios.len(),
                 100.0 * median(&marked)
@@ -213,6 +220,11 @@ impl<'a> Seen<'a> {
         }
         if mild + self.standing() < LEAST_EPISODES.max(AGREE * cut) {
             return None;
+        }
+        if self.counts_marks()
+            && let answer @ Some(_) = self.follows_the_law()
+        {
+            return answer;
         }
         let balance = self.balance()?;
         if balance > HEAVY * median(self.windows) {

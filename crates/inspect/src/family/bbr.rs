@@ -28,7 +28,10 @@ const KEPT: f64 = 0.95;
 impl Seen<'_> {
     /// Pulses or probes, while losses and marks are not answered.
     pub(super) fn bbr(&self) -> Option<Answer> {
-        self.bbr_by_rhythm().or_else(|| self.bbr_by_shape()).or_else(|| self.bbr_by_losses())
+        self.bbr_by_falls()
+            .or_else(|| self.bbr_by_rhythm())
+            .or_else(|| self.bbr_by_shape())
+            .or_else(|| self.bbr_by_losses())
     }
 
     /// Pulses that keep time whatever is marked.

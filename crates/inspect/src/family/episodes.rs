@@ -22,7 +22,9 @@ const CONTRADICTS: f64 = 0.1;
 const FAR_DEEPER: f64 = 0.15;
 const MANY_SEGMENTS: f64 = 4.0;
 /// Smallest window, segments, of which that difference is four of them.
-const LARGE_WINDOW: f64 = 40.0;
+pub(super) const LARGE_WINDOW: f64 = 40.0;
+/// Part of the packets with marks from which on a quicker average than that of 16 rounds takes half, too.
+const MOST: f64 = 0.5;
 /// Gain of the moving average of marks of DCTCP and Prague (RFC 8257 3.3).
 const GAIN: f64 = 1.0 / 16.0;
 /// Growth within three rounds that is slow start's.
@@ -45,6 +47,8 @@ pub(super) struct Episode {
     pub(super) scalable: f64,
     /// Part of the packets with marks in the round that has most.
     pub(super) marked: f64,
+    /// The capture has the marks, or feedback that counts them: ECE of RFC 3168 lasts for a round trip whatever they are.
+    pub(super) is_counted: bool,
     /// It ends a slow start, whose overshoot hides the answer.
     pub(super) ends_slow_start: bool,
 }
@@ -67,7 +71,9 @@ impl Episode {
         let is_deeper = self.scalable - self.ratio >= CONTRADICTS;
         let more = self.scalable - self.ratio;
         let is_far_deeper = more >= FAR_DEEPER && self.before * more >= MANY_SEGMENTS;
+        let may_be_quick = self.is_counted && self.marked >= MOST;
         is_deeper
+            && !may_be_quick
             && (self.is_cut() || is_far_deeper || self.before >= LARGE_WINDOW && self.len <= 2)
     }
 
@@ -103,6 +109,8 @@ pub(super) fn averages(rounds: &[Round]) -> Vec<f64> {
 /// All that begin after a quiet time, with a window that is not the sender's application's or its receiver's.
 pub(super) fn episodes(rounds: &[Round], windows: &[f64]) -> Vec<Episode> {
     let averages = averages(rounds);
+    let sees = rounds.iter().any(|round| round.ce_seen > 0);
+    let is_counted = sees || rounds.iter().all(|round| round.ece == 0);
     let mut found = Vec::new();
     let mut at = QUIET;
     while at + AFTER < rounds.len() {
@@ -128,7 +136,8 @@ pub(super) fn episodes(rounds: &[Round], windows: &[f64]) -> Vec<Episode> {
                     .any(|round| round.lost > 0),
                 ratio: after[1] / before,
                 scalable: averages[at..end].iter().map(|average| 1.0 - average / 2.0).product(),
-                marked: rounds[at..end].iter().map(Round::ce_fraction).fold(0.0, f64::max),
+                is_counted,
+                marked: rounds[at..end].iter().map(|round| round.marked(sees)).fold(0.0, f64::max),
                 ends_slow_start: windows[at] >= SLOW_START * windows[at - QUIET],
             });
         }

@@ -1,6 +1,8 @@
 //! Growth between signals: about a segment a round trip (RFC 5681 3.1), or along CUBIC's curve (RFC 9438 4.2). A sender
 //! that is paced by a model of the path keeps its window or pulses, and one that answers nothing keeps it.
 
+use std::ops::Range;
+
 use crate::rounds::Round;
 
 /// Rounds of a climb at the least.
@@ -29,6 +31,18 @@ pub(super) struct Climb {
     /// Windows at its ends.
     pub(super) from: f64,
     pub(super) to: f64,
+}
+
+/// Rounds on end behind this one without a signal, whose windows are the congestion controller's.
+pub(super) fn free(rounds: &[Round], behind: usize) -> impl Iterator<Item = Range<usize>> {
+    let is_free = |round: &Round| !round.has_signal() && !round.is_limited();
+    let mut at = behind;
+    rounds[behind..].chunk_by(move |one, next| is_free(one) == is_free(next)).filter_map(
+        move |run| {
+            at += run.len();
+            is_free(&run[0]).then_some(at - run.len()..at)
+        },
+    )
 }
 
 /// All climbs behind this round, without signals in them.

@@ -21,11 +21,16 @@ const LONGEST_PROBE: u64 = 1_200_000_000;
 /// Window of BBRv1's probe, segments, with one more burst of an ACK that was under way.
 const PROBE_WINDOW: f64 = 6.0;
 
+/// CE, a loss or ESCE: the window may change because of it.
+pub(super) fn is_told(round: &Round) -> bool {
+    round.has_signal() || round.esce_bytes > 0
+}
+
 /// Rounds at which the window rises above its neighbours and falls back, without a signal around.
 pub(super) fn pulses(rounds: &[Round], windows: &[f64]) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
     for at in 4..rounds.len().saturating_sub(3) {
-        if rounds[at - 3..=at + 2].iter().any(|round| round.has_signal() || round.is_limited()) {
+        if rounds[at - 3..=at + 2].iter().any(|round| is_told(round) || round.is_limited()) {
             continue;
         }
         let (before, after) = (median(&windows[at - 3..at]), median(&windows[at + 1..at + 4]));

@@ -9,6 +9,8 @@ use crate::rounds::Round;
 const MOVED: f64 = 1.25;
 /// One of this number of rounds on end has ESCE.
 const STANDS_NEAR: usize = 4;
+/// Rounds behind the first ESCE that slow start's overshoot lasts.
+const FORGOTTEN: usize = 16;
 /// Rounds about ESCE without another signal, segments by which the window falls then, and how often at least.
 const SCE_AFTER: usize = 3;
 /// Rounds on end with ESCE behind which a fall may have another reason.
@@ -24,7 +26,27 @@ impl Seen<'_> {
 
     /// ESCE that brings the window down.
     pub(super) fn sce(&self) -> Option<Answer> {
-        self.sce_by_slope().or_else(|| self.falls_at_esce())
+        self.sce_by_slope().or_else(|| self.falls_at_esce()).or_else(|| self.turns_at_esce())
+    }
+
+    /// The window grows in round trips without ESCE, and falls in those with any, neither of which chance explains.
+    pub(super) fn turns_at_esce(&self) -> Option<Answer> {
+        let from = self.rounds.iter().position(|round| round.esce_bytes > 0)? + FORGOTTEN;
+        let (rounds, windows) = (self.rounds.get(from..)?, &self.windows[from..]);
+        let any: Vec<f64> =
+            rounds.iter().map(|round| f64::from(u8::from(round.esce_bytes > 0))).collect();
+        let slope = slope::of(rounds, windows, &any, Round::has_ce)
+            .filter(|slope| slope.t <= CERTAIN && slope.at(0.0) > 0.0 && slope.at(1.0) < 0.0)?;
+        Some(Answer {
+            family: Family::Sce,
+            evidence: format!(
+                "in a round trip without ESCE the window changes by {:+.1} segments, in one with any by {:+.1} (t {:.1}, {} rounds)",
+                slope.at(0.0),
+                slope.at(1.0),
+                slope.t,
+                slope.n
+            ),
+        })
     }
 
     /// The window falls each time that ESCE comes, with neither CE nor a loss about.

@@ -14,11 +14,13 @@ const SPAN: f64 = (LAG + 1) as f64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slope {
     level: f64,
-    gain: f64,
+    pub(super) gain: f64,
     /// The slope in its standard errors.
     pub(super) t: f64,
-    /// Rounds.
+    /// Points.
     pub(super) n: usize,
+    /// Root mean square distance of the points from it.
+    pub(super) distance: f64,
 }
 
 impl Slope {
@@ -44,24 +46,30 @@ pub(super) fn of(
         })
         .map(|at| (fractions[at], (windows[at + LAG] - windows[at - 1]) / SPAN))
         .collect();
-    let n = points.len();
-    if n < LEAST {
+    if points.len() < LEAST {
         return None;
     }
+    // Changes over several rounds overlap: fewer are independent by that number.
+    fit(&points, points.len() as f64 / SPAN)
+}
+
+/// The line of least squares, where this number of points are independent; None if all have one x.
+pub(super) fn fit(points: &[(f64, f64)], independent: f64) -> Option<Slope> {
+    let n = points.len();
     let mean = |part: fn(&(f64, f64)) -> f64| points.iter().map(part).sum::<f64>() / n as f64;
     let (x, y) = (mean(|point| point.0), mean(|point| point.1));
     let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for point in &points {
+    for point in points {
         let (dx, dy) = (point.0 - x, point.1 - y);
         (xx, xy, yy) = (xx + dx * dx, xy + dx * dy, yy + dy * dy);
     }
     if xx <= 0.0 {
         return None;
     }
-    let slope = xy / xx;
-    // Changes over several rounds overlap: fewer are independent by that number.
-    let free = (n as f64 / SPAN - 2.0).max(1.0);
-    let error = ((yy - slope * xy).max(0.0) / free / xx).sqrt();
-    let t = if error > 0.0 { slope / error } else { slope.signum() * f64::INFINITY };
-    Some(Slope { level: y - slope * x, gain: slope, t, n })
+    let gain = xy / xx;
+    let squares = (yy - gain * xy).max(0.0);
+    let error = (squares / (independent - 2.0).max(1.0) / xx).sqrt();
+    let t = if error > 0.0 { gain / error } else { gain.signum() * f64::INFINITY };
+    let distance = (squares / n as f64).sqrt();
+    Some(Slope { level: y - gain * x, gain, t, n, distance })
 }

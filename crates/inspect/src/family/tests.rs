@@ -1,3 +1,5 @@
+use sojourn_core::math;
+
 use super::of_rounds;
 use crate::report::Family;
 use crate::rounds::Round;
@@ -90,6 +92,8 @@ fn a_factor_that_does_not_depend_on_the_marks_is_classic() {
             assert_eq!(family(&rounds), Some(Family::Classic), "{factor} {part}");
         }
         assert_eq!(family(&run(600, 40.0, losing(60.0), aimd(factor))), Some(Family::Classic));
+        // Of a whole window of marks a quick average takes as much.
+        assert_eq!(family(&run(600, 40.0, above(60.0, 1.0), aimd(factor))), None);
     }
 }
 
@@ -283,4 +287,103 @@ fn falls_at_esce_are_sce_and_beside_it_losses_tell_nothing() {
     let lossy =
         |n: usize, window: f64| Signal { lost: u32::from(n % 40 == 25), ..queue(n, window) };
     assert_eq!(family(&run(400, 100.0, lossy, aimd(0.7))), None);
+}
+
+/// CUBIC's curve of these many segments to its plateau (RFC 9438 4.2), in rounds of 50 ms; and the line between its ends.
+fn cubic(below: f64, n: usize) -> f64 {
+    let k = math::cbrt(below / 0.4);
+    let t = n as f64 * 0.05 - k;
+    100.0 + 0.4 * t * t * t
+}
+
+#[test]
+fn growth_along_cubics_curve_is_classic_and_a_line_with_the_same_ends_is_no_answer() {
+    let once =
+        |n: usize, _: f64| Signal { ce: if n == 6 { 0.3 } else { 0.0 }, ..Signal::default() };
+    let curve = |n: usize, _: f64, _: Signal| if n < 6 { 100.0 } else { cubic(40.0, n - 6) };
+    assert_eq!(family(&run(190, 100.0, once, curve)), Some(Family::Classic));
+    let (from, to) = (cubic(40.0, 0), cubic(40.0, 183));
+    let line = |n: usize, _: f64, _: Signal| {
+        if n < 6 { 100.0 } else { from + (to - from) * (n - 6) as f64 / 183.0 }
+    };
+    assert_eq!(family(&run(190, 100.0, once, line)), None);
+}
+
+#[test]
+fn a_window_that_falls_without_a_signal_is_bbr_like_and_else_not() {
+    // Up in three rounds and down in five, of no flat level.
+    let beats = |n: usize, _: f64, _: Signal| {
+        let wave = [20.0, 24.0, 30.0, 29.0, 26.0, 23.0, 20.0, 18.0, 17.0, 18.0, 19.0];
+        wave[n % wave.len()] + (n / 30) as f64
+    };
+    let quiet = |_: usize, _: f64| Signal::default();
+    assert_eq!(family(&run(200, 20.0, quiet, beats)), Some(Family::BbrLike));
+    // One is a damaged capture's, and Vegas takes a segment in a round trip.
+    let one = |n: usize, _: f64, _: Signal| if (90..100).contains(&n) { 20.0 } else { 40.0 };
+    assert_eq!(family(&run(200, 40.0, quiet, one)), None);
+    let vegas = |n: usize, _: f64, _: Signal| 40.0 - (n % 60).abs_diff(30) as f64 / 2.0;
+    assert_ne!(family(&run(200, 40.0, quiet, vegas)), Some(Family::BbrLike));
+}
+
+#[test]
+fn a_rhythm_that_esce_makes_is_sce() {
+    // Down when marked, and up again.
+    let queue = |_: usize, window: f64| Signal {
+        sce: if window >= 17.0 { 0.4 } else { 0.0 },
+        ..Signal::default()
+    };
+    let sce = |_: usize, window: f64, signal: Signal| {
+        if signal.sce > 0.0 { window - 4.0 } else { window + 1.0 }
+    };
+    assert_eq!(family(&run(300, 14.0, queue, sce)), Some(Family::Sce));
+    // However little of the payload it is.
+    let some = |n: usize, window: f64| Signal {
+        sce: queue(n, window).sce * [0.03, 1.0, 0.3][n % 3],
+        ..Signal::default()
+    };
+    assert_eq!(family(&run(300, 14.0, some, sce)), Some(Family::Sce));
+}
+
+#[test]
+fn a_window_that_follows_the_law_of_marks_far_from_its_equilibrium_is_scalable() {
+    // Slow start's mark, and much later more marks than growth makes up for, at a window of thousands.
+    let queue = |n: usize, _: f64| Signal {
+        ce: match n {
+            2 => 0.01,
+            0..80 => 0.0,
+            _ => [0.004, 0.03, 0.012, 0.05][n / 40 % 4],
+        },
+        ..Signal::default()
+    };
+    assert_eq!(family(&run(260, 12_000.0, queue, dctcp())), Some(Family::Scalable));
+    // The same marks, and the same decline whatever they are.
+    let declines = |_: usize, window: f64, _: Signal| window * 0.99;
+    assert_ne!(family(&run(260, 6000.0, queue, declines)), Some(Family::Scalable));
+}
+
+#[test]
+fn one_cut_of_a_long_climb_is_classic_if_the_marks_explain_none_of_it() {
+    // The first three round trips with marks are slow start's.
+    let queue = |n: usize, window: f64| Signal {
+        ce: if (4..7).contains(&n) || n == 200 { 1.0 / window } else { 0.0 },
+        ..Signal::default()
+    };
+    assert_eq!(family(&run(300, 400.0, queue, aimd(0.5))), Some(Family::Classic));
+    // Behind its very first mark DCTCP takes half, too.
+    let first = |n: usize, window: f64| Signal {
+        ce: if n == 200 { 1.0 / window } else { 0.0 },
+        ..Signal::default()
+    };
+    assert_eq!(family(&run(300, 40.0, first, dctcp())), None);
+}
+
+#[test]
+fn a_few_segments_that_stand_without_a_signal_are_not_classic() {
+    let mut answers = aimd(0.5);
+    assert_eq!(family(&run(400, 5.0, losing(9.5), &mut answers)), Some(Family::Classic));
+    // BBR at its least window.
+    let floor = |n: usize, window: f64, signal: Signal| {
+        if (150..190).contains(&n) { 5.0 } else { answers(n, window, signal) }
+    };
+    assert_eq!(family(&run(400, 5.0, losing(9.5), floor)), None);
 }
