@@ -31,11 +31,11 @@ impl Seen<'_> {
 
 /// How often the window falls so.
 pub(super) fn falls(rounds: &[Round], windows: &[f64]) -> usize {
-    let first = rounds.iter().position(pulses::is_told).unwrap_or(0);
+    let first = rounds.iter().position(pulses::is_signalled).unwrap_or(0);
     let mut at = QUIET.max(first) + SETTLED;
     let mut count = 0;
     while let Some(about) = rounds.get(at - QUIET..=at + ROUNDS) {
-        let is_free = !about.iter().any(|round| pulses::is_told(round) || round.is_limited());
+        let is_free = !about.iter().any(|round| pulses::is_signalled(round) || round.is_limited());
         let before = median(&windows[at - 2..=at]);
         let behind = windows[at + ROUNDS - 1].max(windows[at + ROUNDS]);
         let is_fall = is_free && behind <= LEFT * before && before - behind >= SEGMENTS;

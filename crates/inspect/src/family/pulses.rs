@@ -22,7 +22,7 @@ const LONGEST_PROBE: u64 = 1_200_000_000;
 const PROBE_WINDOW: f64 = 6.0;
 
 /// CE, a loss or ESCE: the window may change because of it.
-pub(super) fn is_told(round: &Round) -> bool {
+pub(super) fn is_signalled(round: &Round) -> bool {
     round.has_signal() || round.esce_bytes > 0
 }
 
@@ -30,7 +30,7 @@ pub(super) fn is_told(round: &Round) -> bool {
 pub(super) fn pulses(rounds: &[Round], windows: &[f64]) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
     for at in 4..rounds.len().saturating_sub(3) {
-        if rounds[at - 3..=at + 2].iter().any(|round| is_told(round) || round.is_limited()) {
+        if rounds[at - 3..=at + 2].iter().any(|round| is_signalled(round) || round.is_limited()) {
             continue;
         }
         let (before, after) = (median(&windows[at - 3..at]), median(&windows[at + 1..at + 4]));
