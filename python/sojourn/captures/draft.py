@@ -7,6 +7,7 @@ round trip of any flow, at both sides of the capture. The rest is what a person 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ def text(flows: Sequence[Flow], *, name: str = "draft") -> str:
     lines = [
         "# A draft from a capture. What is measured says so; everything else is a guess to begin with.",
         f'name = "{_name(name)}"',
-        f'duration = "{end + 0.1:.1f}s"',
+        f'duration = "{math.ceil(100 * end) / 100:.2f}s"',
         "",
         "[[link]]",
         'name = "bneck"',
