@@ -82,7 +82,7 @@ fn a_queue_that_stands_is_no_skew() {
 #[test]
 fn an_error_that_rests_on_two_parts_is_stated() {
     let [mut forward, mut backward] = [Floor::default(), Floor::default()];
-    for index in (0..1000_i32).filter(|index| !(600..660).contains(index)) {
+    for index in (0..1000_i32).filter(|index| !(570..630).contains(index)) {
         let delay = match index {
             898 => 0.012,
             999 => 0.010,
