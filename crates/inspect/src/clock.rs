@@ -15,12 +15,15 @@ const INTERVALS: usize = 1024;
 const FIRST_INTERVAL: f64 = 0.01;
 /// Differences that are kept for percentiles; beyond, every second one, and so on.
 pub(crate) const KEPT: usize = 1 << 15;
-/// Parts of the capture that are left out in turn for the standard error.
+/// Parts of the capture of which half are left out, each half in turn, for the standard error.
 const BLOCKS: usize = 10;
 /// Shorter than this, s, a session shows no skew that is larger than its error.
 const SHORTEST: f64 = 10.0;
 /// No clock of a computer is this wrong (1 000 ppm).
 const LARGEST_SKEW: f64 = 1e-3;
+
+/// Of both directions: whether a second clock that gains makes delays grow, or shrink.
+const SIGNS: [f64; 2] = [1.0, -1.0];
 
 /// A time and the delay seen then, s.
 type Point = (f64, f64);
@@ -115,6 +118,14 @@ impl Side {
         (!points.is_empty()).then(|| Self { hull: lower_hull(points), mean, sign })
     }
 
+    /// Of parts in the order of time: corners of the whole are corners of the part that they are in.
+    fn join<'a>(parts: impl Iterator<Item = &'a Part> + Clone, sign: f64) -> Option<Self> {
+        let n: usize = parts.clone().map(|part| part.n).sum();
+        let mean = parts.clone().map(|part| part.times).sum::<f64>() / n as f64;
+        let corners: Vec<Point> = parts.flat_map(|part| &part.hull).copied().collect();
+        (n > 0).then(|| Self { hull: lower_hull(&corners), mean, sign })
+    }
+
     /// Height at time zero of the highest line with this skew that no point is below.
     fn intercept(&self, skew: f64) -> f64 {
         let heights = self.hull.iter().map(|(at, delay)| delay - self.sign * skew * at);
@@ -131,6 +142,20 @@ impl Side {
         let slopes =
             self.hull.windows(2).map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0));
         slopes.map(|slope| self.sign * slope).filter(|skew| skew.abs() <= LARGEST_SKEW)
+    }
+}
+
+/// A part of a direction's points: corners of its hull, how many there are, and the sum of their times.
+struct Part {
+    hull: Vec<Point>,
+    n: usize,
+    times: f64,
+}
+
+impl Part {
+    fn new(points: &[Point]) -> Self {
+        let times = points.iter().map(|point| point.0).sum();
+        Self { hull: lower_hull(points), n: points.len(), times }
     }
 }
 
@@ -178,7 +203,8 @@ impl Fit {
     /// From the lowest delays of both directions, as the clocks show them. None without any.
     pub(crate) fn new(forward: &Floor, backward: &Floor) -> Option<Self> {
         let points = [forward.points(), backward.points()];
-        let sides = sides(&points, |_| true);
+        let sides: Vec<Side> =
+            points.iter().zip(SIGNS).filter_map(|(points, sign)| Side::new(points, sign)).collect();
         let all = || points.iter().flatten().map(|point| point.0);
         let (first, last) =
             (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
@@ -188,7 +214,7 @@ impl Fit {
         let mut fit = Self::default();
         if last - first >= SHORTEST {
             fit.skew = skew_of(&sides);
-            fit.skew_error = skew_error(&points, &sides, first, last);
+            fit.skew_error = skew_error(&points, &sides);
         }
         let intercept =
             |points: &[Point], sign| Side::new(points, sign).map(|side| side.intercept(fit.skew));
@@ -218,24 +244,41 @@ impl Fit {
     }
 }
 
-fn sides(points: &[Vec<Point>; 2], is_kept: impl Fn(f64) -> bool) -> Vec<Side> {
-    let kept = |points: &[Point]| points.iter().copied().filter(|point| is_kept(point.0)).collect();
-    let [forward, backward]: [Vec<Point>; 2] = [kept(&points[0]), kept(&points[1])];
-    [Side::new(&forward, 1.0), Side::new(&backward, -1.0)].into_iter().flatten().collect()
-}
-
-/// Standard error: what leaving out each tenth of the time changes (Tukey's jackknife), and how far the skews
-/// that fit equally well are apart (of equal probability).
-fn skew_error(points: &[Vec<Point>; 2], all: &[Side], first: f64, last: f64) -> f64 {
-    let block = |at: f64| ((at - first) / (last - first) * BLOCKS as f64) as usize;
-    let without =
-        |left_out: usize| skew_of(&sides(points, |at| block(at).min(BLOCKS - 1) != left_out));
-    let skews: Vec<f64> = (0..BLOCKS).map(without).collect();
-    let mean = skews.iter().sum::<f64>() / BLOCKS as f64;
-    let squares: f64 = skews.iter().map(|skew| (skew - mean) * (skew - mean)).sum();
+/// Standard error: how the skews of halves of the capture differ, and how far the skews that fit equally well are apart
+/// (of equal probability).
+///
+/// A skew rests on few corners. To leave out one part of the capture says nothing where what is wrong rests on
+/// two of them; to leave out half of all parts, in every way, does (the delete-d jackknife; Shao and Wu, "A general theory
+/// for jackknife variance estimation", Annals of Statistics 17, 1989, which with half left out is the variance of the halves'
+/// estimates). What is determined by the lowest of n delays gets better with n, not its root, so that this is too much
+/// rather than too little.
+fn skew_error(points: &[Vec<Point>; 2], all: &[Side]) -> f64 {
+    let mut times: Vec<f64> = points.iter().flatten().map(|point| point.0).collect();
+    times.sort_by(f64::total_cmp);
+    let edges: Vec<f64> = (1..BLOCKS).map(|edge| times[times.len() * edge / BLOCKS]).collect();
+    let parts = points.each_ref().map(|points| {
+        let at: Vec<usize> =
+            edges.iter().map(|edge| points.partition_point(|point| point.0 < *edge)).collect();
+        let from = std::iter::once(0).chain(at.iter().copied());
+        let to = at.iter().copied().chain([points.len()]);
+        from.zip(to).map(|(from, to)| Part::new(&points[from..to])).collect::<Vec<_>>()
+    });
+    let halves = (0_u32..1 << BLOCKS).filter(|kept| kept.count_ones() as usize == BLOCKS / 2);
+    let skews: Vec<f64> = halves
+        .map(|kept| {
+            let sides = parts.iter().zip(SIGNS).filter_map(|(parts, sign)| {
+                let parts = parts.iter().enumerate().filter(|(at, _)| kept >> at & 1 == 1);
+                Side::join(parts.map(|(_, part)| part), sign)
+            });
+            skew_of(&sides.collect::<Vec<_>>())
+        })
+        .collect();
+    let n = skews.len() as f64;
+    let mean = skews.iter().sum::<f64>() / n;
+    let variance = skews.iter().map(|skew| (skew - mean) * (skew - mean)).sum::<f64>() / n;
     let (from, to) = best_skews(all);
     let width = to - from;
-    (squares * (BLOCKS - 1) as f64 / BLOCKS as f64 + width * width / 12.0).sqrt()
+    (variance + width * width / 12.0).sqrt()
 }
 
 /// Differences between two clocks: their mean exactly, for percentiles up to [`KEPT`] of them at equal distances.

@@ -17,13 +17,21 @@ const FREE: u32 = u32::MAX;
 /// The ends of a flow, the lower one first, so that both directions have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
-    low: (u128, u16),
-    high: (u128, u16),
-    protocol: u8,
-    v6: bool,
+    low: u128,
+    high: u128,
+    /// Port of the lower end (16 bits), of the other one (16), protocol (8), whether this is IPv6 (8).
+    rest: u64,
 }
 
 impl Key {
+    fn new(low: (u128, u16), high: (u128, u16), protocol: u8, v6: bool) -> Self {
+        let rest = u64::from(low.1) << 32
+            | u64::from(high.1) << 16
+            | u64::from(protocol) << 8
+            | u64::from(v6);
+        Self { low: low.0, high: high.0, rest }
+    }
+
     /// Of a packet, and whether its source is the lower end.
     fn of(ip: &Ip<'_>, payload: &[u8]) -> (Self, bool) {
         let (source, destination, v6) = match ip.addresses() {
@@ -38,7 +46,7 @@ impl Key {
         let (source, destination) = ((source, source_port), (destination, destination_port));
         let from_low = source <= destination;
         let (low, high) = if from_low { (source, destination) } else { (destination, source) };
-        (Self { low, high, protocol: ip.protocol, v6 }, from_low)
+        (Self::new(low, high, ip.protocol, v6), from_low)
     }
 
     /// The same for the same packets on every machine. Each step multiplies to 128 bits and adds both halves.
@@ -48,21 +56,31 @@ impl Key {
             let product = u128::from(a) * u128::from(b);
             (product as u64) ^ (product >> 64) as u64
         };
-        let ports = u64::from(self.low.1) << 32
-            | u64::from(self.high.1) << 16
-            | u64::from(self.protocol) << 8
-            | u64::from(self.v6);
-        let mut hash = fold(ports ^ ODD[0], ODD[1]);
-        hash = fold(hash ^ self.low.0 as u64, ODD[2] ^ (self.high.0 as u64).rotate_left(32));
-        if self.v6 {
-            hash = fold(hash ^ (self.low.0 >> 64) as u64, ODD[0] ^ (self.high.0 >> 64) as u64);
+        let mut hash = fold(self.rest ^ ODD[0], ODD[1]);
+        hash = fold(hash ^ self.low as u64, ODD[2] ^ (self.high as u64).rotate_left(32));
+        if self.is_v6() {
+            hash = fold(hash ^ (self.low >> 64) as u64, ODD[0] ^ (self.high >> 64) as u64);
         }
         fold(hash ^ ODD[2], ODD[1])
     }
 
+    fn is_v6(&self) -> bool {
+        self.rest & 1 != 0
+    }
+
+    fn protocol(&self) -> u8 {
+        (self.rest >> 8) as u8
+    }
+
+    /// Of the lower end, and of the other one.
+    fn ports(&self) -> (u16, u16) {
+        ((self.rest >> 32) as u16, (self.rest >> 16) as u16)
+    }
+
     fn end(&self, low: bool) -> End {
-        let (bits, port) = if low { self.low } else { self.high };
-        let address = if self.v6 {
+        let (bits, port) =
+            if low { (self.low, self.ports().0) } else { (self.high, self.ports().1) };
+        let address = if self.is_v6() {
             IpAddr::V6(Ipv6Addr::from_bits(bits))
         } else {
             IpAddr::V4(Ipv4Addr::from_bits(bits as u32))
@@ -131,7 +149,7 @@ impl Flow {
     pub(crate) fn packet(
         &mut self,
         packet: &Packet<'_>,
-        segment: Option<tcp::Segment>,
+        segment: Option<&tcp::Segment>,
         tunnel: Option<Tunnel>,
         budget: &mut Budget,
     ) {
@@ -143,11 +161,8 @@ impl Flow {
             self.tunnel.get_or_insert_with(|| Box::new(carried)).packet(tunnel, packet.ecn);
         }
         match (&mut self.state, segment) {
-            (State::Tcp(tcp), Some(mut segment)) => {
-                segment.forward = packet.forward;
-                tcp.segment(&segment, budget);
-            }
-            (State::Datagrams(datagrams), _) => datagrams.packet(self.key.protocol, packet),
+            (State::Tcp(tcp), Some(segment)) => tcp.segment(segment, budget),
+            (State::Datagrams(datagrams), _) => datagrams.packet(self.key.protocol(), packet),
             (State::Tcp(_), None) => unreachable!("the protocol is part of the key"),
         }
     }
@@ -171,7 +186,7 @@ impl Flow {
         };
         let events = match self.state {
             State::Tcp(tcp) => tcp.report(budget, &mut flow),
-            State::Datagrams(datagrams) => datagrams.report(self.key.protocol, &mut flow),
+            State::Datagrams(datagrams) => datagrams.report(self.key.protocol(), &mut flow),
         };
         flow.family = family::answer(&flow);
         flow.diagnoses = diagnose::flow(&flow);
@@ -232,8 +247,9 @@ impl Table {
             }
             at = self.flows.len() as u32;
             self.slots[slot] = Slot { tag: (hash >> 32) as u32, flow: at };
-            let from_opener =
-                segment.is_none_or(|segment| segment.is_from_opener(key_ports(&key, from_low)));
+            let (low, high) = key.ports();
+            let ports = if from_low { (low, high) } else { (high, low) };
+            let from_opener = segment.is_none_or(|segment| segment.is_from_opener(ports));
             let state = if ip.protocol == ip::TCP {
                 State::Tcp(tcp::Flow::default())
             } else {
@@ -299,11 +315,6 @@ impl Table {
         }
         family::only_where_peers_are_heard(&mut report.flows);
     }
-}
-
-/// Ports of source and destination.
-fn key_ports(key: &Key, from_low: bool) -> (u16, u16) {
-    if from_low { (key.low.1, key.high.1) } else { (key.high.1, key.low.1) }
 }
 
 #[cfg(test)]

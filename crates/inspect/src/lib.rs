@@ -43,7 +43,7 @@ pub struct Options {
     /// Flows that are followed; packets of later ones are counted.
     pub max_flows: usize,
     /// TCP connections of more than [`tcp::EARLY`] packets that are analysed beyond these; of later ones the rest is
-    /// counted. Each takes about 10 kB, 300 kB where millions of bytes are in flight.
+    /// counted. Each takes about 12 kB, 300 kB where millions of bytes are in flight.
     pub max_long: usize,
     /// Flows in the report: those of most packets, where there are more.
     pub max_listed: usize,
@@ -154,20 +154,22 @@ impl Analyser {
             payload: ip.payload(),
             payload_len: ip.payload_len() as u32,
         };
-        let segment = if ip.protocol == ip::TCP {
-            match tcp::Segment::parse(&packet) {
-                Some(segment) => Some(segment),
-                None => return self.skip(Skipped::Short),
+        let mut segment = None;
+        if ip.protocol == ip::TCP {
+            segment = tcp::Segment::parse(&packet);
+            if segment.is_none() {
+                return self.skip(Skipped::Short);
             }
-        } else {
-            None
-        };
+        }
         let Found::Flow { flow, forward } = self.table.find(ip, &packet, segment.as_ref()) else {
             self.unlisted += 1;
             return;
         };
         packet.forward = forward;
-        flow.packet(&packet, segment, layers.tunnel, &mut self.budget);
+        if let Some(segment) = &mut segment {
+            segment.forward = forward;
+        }
+        flow.packet(&packet, segment.as_ref(), layers.tunnel, &mut self.budget);
     }
 
     /// What was seen.

@@ -32,26 +32,34 @@ pub struct Samples {
 
 impl Samples {
     /// Adds a sample; what is no number is none.
+    #[inline]
     pub fn record(&mut self, value: f64) {
         if !value.is_finite() {
             return;
         }
-        if self.n == 0 {
-            (self.origin, self.min, self.max) = (value, value, value);
+        let bucket = bucket(value);
+        let at = bucket.wrapping_sub(self.first) as usize;
+        match self.counts.get_mut(at) {
+            Some(count) => *count = count.saturating_add(1),
+            None => *self.room(value, bucket) += 1,
         }
         self.n += 1;
         let distance = value - self.origin;
         self.sum += distance;
         self.squares += distance * distance;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
-        let slot = self.slot(bucket(value));
-        *slot = slot.saturating_add(1);
+        if value < self.min {
+            self.min = value;
+        }
+        if value > self.max {
+            self.max = value;
+        }
     }
 
-    /// The count of a bucket, for which room is made.
-    fn slot(&mut self, bucket: u32) -> &mut u32 {
-        if self.counts.is_empty() {
+    /// The count of a bucket outside of those that there are; of the first sample, where the distances begin.
+    #[cold]
+    fn room(&mut self, value: f64, bucket: u32) -> &mut u32 {
+        if self.n == 0 {
+            (self.origin, self.min, self.max) = (value, value, value);
             self.first = bucket;
         }
         if bucket < self.first {
@@ -111,6 +119,7 @@ impl Samples {
 }
 
 /// Exponent and leading bits of the fraction, as one number that grows with the sample.
+#[inline]
 fn bucket(value: f64) -> u32 {
     let lowest = (LEAST.to_bits() >> COARSE) as u32;
     (value.clamp(LEAST, MOST).to_bits() >> COARSE) as u32 - lowest

@@ -1,5 +1,7 @@
 //! TCP connections. The first [`EARLY`] segments of one are only kept; the connection that has more, or the end of
-//! the capture, analyses them, so that a million short connections fit.
+//! the capture, analyses them, so that a million short connections fit. From then on segments wait, too, and are
+//! analysed [`TOGETHER`]: the state of a connection is some hundred cache lines, which other connections have taken from
+//! the cache by the time that its next segment comes.
 
 mod accecn;
 mod connection;
@@ -21,6 +23,8 @@ use segment::Kept;
 
 /// Segments that a connection has before it is analysed at once.
 pub(crate) const EARLY: usize = 12;
+/// Segments of a connection that are analysed one after the other, or fewer at the end of the capture.
+const TOGETHER: usize = 32;
 /// Silence after which a SYN with another sequence number opens a new connection, although the old one did not
 /// close, ns: twice the least time after which RFC 9293 3.4.3 calls segments of an old connection gone.
 const FORGOTTEN: u64 = 240_000_000_000;
@@ -28,7 +32,8 @@ const FORGOTTEN: u64 = 240_000_000_000;
 /// A connection, from its first packet to the next SYN after its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flow {
-    early: Kept,
+    /// Segments that are not yet analysed.
+    waiting: Kept,
     connection: Option<Box<Connection>>,
     /// Segments that were only counted, because too many connections are long.
     uncounted: u64,
@@ -55,35 +60,33 @@ impl Flow {
         }
         self.is_closed |= segment.closes();
         self.last = self.last.max(segment.at);
-        if let Some(connection) = &mut self.connection {
-            connection.segment(segment, budget);
-        } else if self.early.len() < EARLY {
-            self.early.push(segment);
-        } else if budget.long > 0 {
-            budget.long -= 1;
-            let connection = self.analyse(budget);
-            self.connection.insert(connection).segment(segment, budget);
-        } else {
-            self.uncounted += 1;
+        let room = if self.connection.is_some() { TOGETHER } else { EARLY };
+        if self.waiting.len() == room {
+            if self.connection.is_none() {
+                if budget.long == 0 {
+                    self.uncounted += 1;
+                    return;
+                }
+                budget.long -= 1;
+                self.waiting.reserve(TOGETHER);
+            }
+            self.analyse(budget);
         }
+        self.waiting.push(segment);
     }
 
-    fn analyse(&mut self, budget: &mut Budget) -> Box<Connection> {
-        let mut connection = Box::<Connection>::default();
-        for segment in std::mem::take(&mut self.early).iter() {
-            connection.segment(&segment, budget);
-        }
+    /// The connection, with all segments that waited.
+    fn analyse(&mut self, budget: &mut Budget) -> &mut Connection {
+        let connection = self.connection.get_or_insert_default();
+        self.waiting.drain(|segment| connection.segment(segment, budget));
         connection
     }
 
     /// Writes what was found.
     pub(crate) fn report(mut self, budget: &mut Budget, flow: &mut report::Flow) -> Events {
-        let connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.analyse(budget),
-        };
+        self.analyse(budget);
         flow.protocol = report::Protocol::Tcp;
         flow.packets_not_analysed = self.uncounted;
-        connection.report(flow)
+        self.connection.unwrap_or_default().report(flow)
     }
 }

@@ -212,6 +212,7 @@ impl<'a> Ip<'a> {
     }
 
     /// The packet, without padding behind it.
+    #[inline]
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -222,21 +223,23 @@ impl<'a> Ip<'a> {
     }
 
     /// What follows the headers, as far as it is there.
+    #[inline]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.header_len..]
     }
 
     /// Bytes that follow the headers.
+    #[inline]
     pub const fn payload_len(&self) -> usize {
         self.len - self.header_len
     }
 
     /// Source and destination.
+    #[inline]
     pub fn addresses(&self) -> Addresses {
         let bytes = self.bytes;
         if bytes[0] >> 4 == 4 {
-            let address =
-                |at: usize| Ipv4Addr::new(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]);
+            let address = |at: usize| Ipv4Addr::from_bits(be32(bytes, at));
             Addresses::V4 { source: address(12), destination: address(16) }
         } else {
             let address = |at: usize| {
@@ -273,6 +276,7 @@ impl<'a> Ip<'a> {
     }
 
     /// DSCP and ECN: type of service or traffic class (RFC 2474 3, RFC 3168 5).
+    #[inline]
     pub fn tos(&self) -> u8 {
         if self.bytes[0] >> 4 == 4 { self.bytes[1] } else { (be16(self.bytes, 0) >> 4) as u8 }
     }

@@ -35,6 +35,7 @@ impl Blocks {
     }
 
     /// The blocks in their order.
+    #[inline]
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..usize::from(self.len)]
     }
@@ -132,6 +133,17 @@ impl Options {
                 [_] => return None,
             }
         }
+    }
+
+    /// Whether there are none but timestamps.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        let Self { mss, window_scale, sack_permitted, timestamps: _, sack, accecn } = self;
+        mss.is_none()
+            && window_scale.is_none()
+            && !sack_permitted
+            && sack.as_slice().is_empty()
+            && accecn.is_none()
     }
 
     fn read(&mut self, kind: u8, body: &[u8]) {

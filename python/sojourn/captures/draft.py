@@ -7,6 +7,7 @@ round trip of any flow, at both sides of the capture. The rest is what a person 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ def text(flows: Sequence[Flow], *, name: str = "draft") -> str:
     lines = [
         "# A draft from a capture. What is measured says so; everything else is a guess to begin with.",
         f'name = "{_name(name)}"',
-        f'duration = "{end + 0.1:.1f}s"',
+        f'duration = "{math.ceil(100 * end) / 100:.2f}s"',
         "",
         "[[link]]",
         'name = "bneck"',
@@ -192,7 +193,12 @@ def _queue(flows: Sequence[Flow], rate: Rate, base_ms: float) -> list[str]:
     delay, most = (max((largest.queue_ms(key) or 0.0) + above, 0.0) for key in ("p50", "p99"))
     marks = [flow for flow in flows if flow.ce_percent or _echoes(flow)]
     lost = sum((flow.retransmissions or {}).get("all", 0) for flow in flows)
-    facts = f"queue delay {delay:.1f} ms at the median, {most:.1f} ms at the 99th percentile"
+    is_visible = _sees_queue(largest, base_ms)
+    facts = (
+        f"queue delay {delay:.1f} ms at the median, {most:.1f} ms at the 99th percentile"
+        if is_visible
+        else "a capture at the receiver does not show the queue's delay"
+    )
     if any(flow.data.get("sce_percent") for flow in flows):
         return [f"# GUESS: SCE marks; {facts}.", 'qdisc = "cnq_cobalt"']
     if marks:
@@ -200,7 +206,7 @@ def _queue(flows: Sequence[Flow], rate: Rate, base_ms: float) -> list[str]:
         seen = f"CE on up to {share:.2g} % of a flow's packets" if share else "the ACKs have ECE"
         said = f"{seen}, {lost} retransmissions; {facts}"
         others = [other for flow in flows if not _is_l4s(flow) and (other := flow.queue_ms("p50")) is not None]
-        if any(_is_l4s(flow) for flow in marks) and not (others and max(others) < SHALLOW_MS):
+        if any(_is_l4s(flow) for flow in marks) and not (is_visible and others and max(others) < SHALLOW_MS):
             return [f"# GUESS: an L4S queue: {said}.", 'qdisc = "dualpi2"']
         if any(_is_l4s(flow) for flow in marks):
             return [
@@ -210,9 +216,18 @@ def _queue(flows: Sequence[Flow], rate: Rate, base_ms: float) -> list[str]:
         return [f"# GUESS: an AQM with ECN: {said}.", 'qdisc = "fq_codel"' if len(flows) > 1 else 'qdisc = "codel ecn"']
     if lost and most < 40 and delay < 20:
         return [f"# GUESS: an AQM without ECN: no CE, {lost} retransmissions; {facts}.", 'qdisc = "codel noecn"']
+    if not is_visible:
+        return [f"# GUESS: a FIFO of the usual length: neither CE nor losses; {facts}.", 'qdisc = "pfifo"']
     packets = max(int(most * 1e-3 * rate.mbps * 1e6 / 8 / (rate.payload + rate.header)) + 1, 10)
     said = f"no CE, {lost} retransmissions" if lost else "neither CE nor losses"
     return [f"# GUESS: a FIFO as long as the delay shows: {said}; {facts}.", f'qdisc = "pfifo limit {packets}"']
+
+
+def _sees_queue(flow: Flow, base_ms: float) -> bool:
+    """Whether the path from the capture on, or what data echo, has the bottleneck's queue: not at the receiver."""
+    from_here = flow.rtt_ms
+    echoed = (flow.feedback.get("tcp") or {}).get("rtt_ts_ms")
+    return bool(from_here and from_here["min"] > base_ms / 2 or echoed and echoed["n"] > 1)
 
 
 def _echoes(flow: Flow) -> bool:

@@ -61,9 +61,9 @@ impl Reader {
         if !window.has(self.record_bytes) {
             return self.end(window, facts, None);
         }
-        let bytes = window.bytes();
-        let [seconds, fraction, kept, original] =
-            [0, 4, 8, 12].map(|at| word(bytes, at, self.is_big_endian));
+        let header = window.bytes().first_chunk::<RECORD_BYTES>()?;
+        let word = |at| word(header, at, self.is_big_endian);
+        let (seconds, fraction, kept, original) = (word(0), word(4), word(8), word(12));
         if kept > MOST_RECORD {
             return self.end(window, facts, Some(kept));
         }

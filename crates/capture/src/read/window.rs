@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-/// Bytes that are read at once: as much as stays in a processor's second cache.
-const CHUNK: usize = 1 << 18;
+/// Bytes that are read at once: few enough that they leave a processor's second cache to who looks at the packets.
+const CHUNK: usize = 1 << 16;
 
 /// A buffer that slides over a stream.
 pub(super) struct Window {

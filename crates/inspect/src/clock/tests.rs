@@ -78,6 +78,26 @@ fn a_queue_that_stands_is_no_skew() {
     assert_eq!((clocks.skew_ppm, clocks.offset_s), (0.0, Some(0.0)));
 }
 
+/// Two short delays at the end, in two tenths of the capture, look like a skew, whichever tenth is left out.
+#[test]
+fn an_error_that_rests_on_two_parts_is_stated() {
+    let [mut forward, mut backward] = [Floor::default(), Floor::default()];
+    for index in (0..1000_i32).filter(|index| !(570..630).contains(index)) {
+        let delay = match index {
+            898 => 0.012,
+            999 => 0.010,
+            _ => 0.020,
+        };
+        forward.record(f64::from(index) / 10.0, delay);
+    }
+    for index in 0..1000_i32 {
+        backward.record(f64::from(index) / 10.0, 0.008);
+    }
+    let clocks = Fit::new(&forward, &backward).expect("points").clocks();
+    assert!(clocks.skew_ppm < -90.0, "there is none: {clocks:?}");
+    assert!(clocks.skew_ppm.abs() <= 3.0 * clocks.skew_error_ppm, "{clocks:?}");
+}
+
 #[test]
 fn memory_is_bounded() {
     let (mut floor, mut delays) = (Floor::default(), Delays::default());

@@ -83,6 +83,36 @@ fn flows_beyond_the_bounds_are_counted() {
     assert_eq!(busiest.flows[0].opener.port, 2040);
 }
 
+/// Segments of a connection wait for each other: what others bring between them changes nothing.
+#[test]
+fn a_flow_among_others_is_what_it_is_alone() {
+    const FLOWS: usize = 3;
+    let turns = |turn: u32| {
+        (2..2 + FLOWS as u8).flat_map(move |source| {
+            let data = tcp(source, 1, 1 + turn * 10 + turn / 7 * 10, ACK, 10 + usize::from(source));
+            [data, tcp(1, source, 1, ACK, usize::from(turn.is_multiple_of(9)))]
+        })
+    };
+    let first = tcp(9, 8, 1, ACK, 1);
+    let packets: Vec<_> = std::iter::once(first).chain((0..50).flat_map(turns)).collect();
+    let of = |belongs: &dyn Fn(usize) -> bool| {
+        let mut analyser = Analyser::new(Options::default());
+        for (at, bytes) in packets.iter().enumerate().filter(|(at, _)| *at == 0 || belongs(*at)) {
+            let ip = Ip::parse(bytes).expect("a packet");
+            analyser.packet(Time(at as u64 * 1000), &Layers { ip, tunnel: None });
+        }
+        analyser.finish()
+    };
+    let among = of(&|_| true);
+    assert_eq!(among.flows.len(), 1 + FLOWS);
+    for number in 0..FLOWS {
+        let alone = of(&|at| (at - 1) / 2 % FLOWS == number);
+        let [alone, among] = [&alone.flows[1], &among.flows[1 + number]];
+        assert!(alone.forward.packets == 50 && alone.backward.packets == 50);
+        assert_eq!((&alone.forward, &alone.backward), (&among.forward, &among.backward));
+    }
+}
+
 #[test]
 fn similar_ends_share_few_probes() {
     let mut longest = 0;
@@ -92,7 +122,7 @@ fn similar_ends_share_few_probes() {
             u128::from(Ipv4Addr::new(10, 0, (n >> 8) as u8, n as u8).to_bits()),
             1024 + (n >> 16) as u16,
         );
-        let key = Key { low, high: (u128::from(u32::MAX), 443), protocol: 6, v6: false };
+        let key = Key::new(low, (u128::from(u32::MAX), 443), ip::TCP, false);
         let hash = key.hash();
         let slot = table.slot(&key, hash).expect("room");
         let mask = table.slots.len() - 1;
