@@ -16,24 +16,25 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 FloatArray = npt.NDArray[np.float64]
 Window = tuple[float, float]
-
-#: Payload over wire bytes of a full segment: MSS 1448 (timestamps) in a 1514-byte frame.
-PAYLOAD_SHARE = 1448 / 1514
 
 #: Every flow has one of these: those of TCP, and the bytes that any flow delivers.
 FLOW = re.compile(r"flow\.(.+?)\.(?:delivery_rate|rtt|goodput_bytes)")
 #: And every group of flows that has series together.
 GROUP = re.compile(r"group\.(.+?)\.open")
 
+PING = re.compile(r"ping\..+\.rtt")
+#: What summaries and figures are made of, as whole names.
+USUAL = r"(?:ping|group)\..+|flow\..+\.(?:delivery_rate|rtt|goodput_bytes|one_way|fct|ce|ce_received|retransmits)"
+
 #: Least width of the intervals of a rate over time: that of netperf's interim results.
 SHORT_S = 0.1
-#: Runs whose series are kept in memory: both sides of a pair.
-RECENT = 2
+#: Runs whose series are kept in memory: those that a row of the scoreboard compares, mostly.
+RECENT = 16
 SETTLE_S = 10.0
 CLOSE_S = 1.0
 
@@ -116,9 +117,10 @@ class Finished(Protocol):
 
 
 class Cached:
-    """A source that is read at once when it is first asked, and kept while it is among the recent ones.
+    """A source of which series are kept, once they are read, while it is among the recent ones.
 
-    It has the source's id or another one. What is small is kept for longer: the names of the series, and `lives`.
+    What most ask for (`USUAL`) is read at once, anything else with all of its kind: of a run this is a tenth. It has
+    the source's id or another one. What is small is kept for longer: the names of the series, and `lives`.
     """
 
     #: Those of which the series are in memory, the last one last: a walk over many runs keeps few of them.
@@ -133,25 +135,31 @@ class Cached:
         self._source = source
         self._names: list[str] | None = None
         self._columns: dict[str, tuple[FloatArray, FloatArray]] = {}
+        #: What was read of them.
+        self._kept: set[str] = set()
 
     def names(self) -> list[str]:
         """Names of the series."""
         if self._names is None:
-            self._names = list(self._read()) or self._source.names()
+            self._names = self._source.names()
         return self._names
 
     def series(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Times in seconds and values."""
-        return self._read().get(name) or self._source.series(name)
+        self.read(USUAL if re.fullmatch(USUAL, name) else rf".*\.{re.escape(name.rpartition('.')[2])}")
+        return self._columns.get(name) or self._source.series(name)
 
-    def _read(self) -> Mapping[str, tuple[FloatArray, FloatArray]]:
-        """All series; empty of a source that holds them in memory anyway."""
-        if not self._columns and hasattr(self._source, "columns"):
-            self._columns = self._source.columns()
+    def read(self, like: str = USUAL) -> None:
+        """Reads series whose names are like this, unless they are kept, or the source holds them in memory anyway."""
+        if like in self._kept or not hasattr(self._source, "columns"):
+            return
+        self._columns |= self._source.columns(like)
+        self._kept.add(like)
+        if self not in self._recent:
             self._recent.append(self)
             if len(self._recent) > RECENT:
-                self._recent.pop(0)._columns = {}
-        return self._columns
+                oldest = self._recent.pop(0)
+                oldest._columns, oldest._kept = {}, set()
 
 
 @dataclass(frozen=True)
@@ -318,7 +326,7 @@ def members(source: Source, over: Window) -> list[FlowSummary]:
 
 def pings(source: Source) -> list[str]:
     """Names of the ping RTT series."""
-    return sorted(name for name in source.names() if re.fullmatch(r"ping\..+\.rtt", name))
+    return sorted(name for name in source.names() if PING.fullmatch(name))
 
 
 def lifetime(source: Source, flow: str) -> Window | None:
