@@ -6,20 +6,23 @@ same thing here: a `Source`, that is an id and named series over seconds of Flen
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, TypeVarTuple
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 FloatArray = npt.NDArray[np.float64]
+Of = TypeVarTuple("Of")
+Found = TypeVar("Found")
 Window = tuple[float, float]
 
 #: Every flow has one of these: those of TCP, and the bytes that any flow delivers.
@@ -29,12 +32,15 @@ GROUP = re.compile(r"group\.(.+?)\.open")
 
 PING = re.compile(r"ping\..+\.rtt")
 #: What summaries and figures are made of, as whole names.
-USUAL = r"(?:ping|group)\..+|flow\..+\.(?:delivery_rate|rtt|goodput_bytes|one_way|fct|ce|ce_received|retransmits)"
+USUAL = (
+    r"(?:ping|group)\..+|"
+    r"flow\..+\.(?:delivery_rate|rtt|goodput_bytes|one_way|fct|ce|ce_received|retransmits|cc\.classic_(?:mode|flips))"
+)
 
 #: Least width of the intervals of a rate over time: that of netperf's interim results.
 SHORT_S = 0.1
-#: Runs whose series are kept in memory: those that a row of the scoreboard compares, mostly.
-RECENT = 16
+#: Runs whose series are kept in memory: both sides of a pair.
+RECENT = 2
 SETTLE_S = 10.0
 CLOSE_S = 1.0
 
@@ -120,7 +126,7 @@ class Cached:
     """A source of which series are kept, once they are read, while it is among the recent ones.
 
     What most ask for (`USUAL`) is read at once, anything else with all of its kind: of a run this is a tenth. It has
-    the source's id or another one. What is small is kept for longer: the names of the series, and `lives`.
+    the source's id or another one. What is small is kept for longer: the names of the series, and `measured`.
     """
 
     #: Those of which the series are in memory, the last one last: a walk over many runs keeps few of them.
@@ -130,8 +136,8 @@ class Cached:
         self.id = source.id if run_id is None else run_id
         self.origin: Source = getattr(source, "origin", source)
         self.path: Path | None = getattr(source, "path", None)
-        #: Of each flow that was asked for.
-        self.lives: dict[str, Window | None] = {}
+        #: What was measured in them, by what it is and of what: see `_remembered`.
+        self.measured: dict[tuple[object, ...], Any] = {}
         self._source = source
         self._names: list[str] | None = None
         self._columns: dict[str, tuple[FloatArray, FloatArray]] = {}
@@ -160,6 +166,22 @@ class Cached:
             if len(self._recent) > RECENT:
                 oldest = self._recent.pop(0)
                 oldest._columns, oldest._kept = {}, set()
+
+
+def _remembered(measure: Callable[[Source, *Of], Found]) -> Callable[[Source, *Of], Found]:
+    """A measure of which a `Cached` source keeps what was found, for rows that compare many runs."""
+
+    @functools.wraps(measure)
+    def asked(source: Source, *of: *Of) -> Found:
+        if not isinstance(source, Cached):
+            return measure(source, *of)
+        key = (measure.__name__, *of)
+        if key not in source.measured:
+            source.measured[key] = measure(source, *of)
+        found: Found = source.measured[key]
+        return found
+
+    return asked
 
 
 @dataclass(frozen=True)
@@ -329,19 +351,12 @@ def pings(source: Source) -> list[str]:
     return sorted(name for name in source.names() if PING.fullmatch(name))
 
 
+@_remembered
 def lifetime(source: Source, flow: str) -> Window | None:
     """First and last sample of a positive delivery rate, not beyond the last delivered byte.
 
     A flow without delivery rate, such as one of UDP, lives from its first to its last delivered byte.
     """
-    if not isinstance(source, Cached):
-        return _lifetime(source, flow)
-    if flow not in source.lives:
-        source.lives[flow] = _lifetime(source, flow)
-    return source.lives[flow]
-
-
-def _lifetime(source: Source, flow: str) -> Window | None:
     t, rate = finite(source, f"flow.{flow}.delivery_rate")
     t = t[rate > 0]
     if t.size == 0:
@@ -438,6 +453,7 @@ def second_half(source: Source) -> Window | None:
     return ((shared[0] + shared[1]) / 2, shared[1]) if shared else None
 
 
+@_remembered
 def goodput(source: Source, flow: str, over: Window) -> float | None:
     """Mean goodput in Mbit/s over the window; None if nothing was recorded in it."""
     t, rate = finite(source, f"flow.{flow}.interim")
