@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sojourn import compare, metrics, reference
+from sojourn import compare, conditions, metrics, reference
 from sojourn.cli import call
 from sojourn.compare import terminal
 from sojourn.conditions import Conditions
@@ -198,7 +198,7 @@ def test_drops_marks_and_retransmits_of_the_whole_run_are_printed(capsys: pytest
 
 
 def test_median_errors_are_of_means_over_seeds(capsys: pytest.CaptureFixture[str]) -> None:
-    rate = 10 * metrics.PAYLOAD_SHARE
+    rate = 10 * conditions.PAYLOAD_SHARE
     result = compared(
         [
             # Errors of +10 and -10 % of the link cancel; 36 for 30 retransmits.
@@ -221,7 +221,7 @@ def test_median_errors_are_of_means_over_seeds(capsys: pytest.CaptureFixture[str
 
 def beside_one_run(errors: list[float], runs: int) -> compare.Comparison:
     """Runs with a seed for each error, % of the link ceiling, beside one measured run each."""
-    rate = 10 * metrics.PAYLOAD_SHARE
+    rate = 10 * conditions.PAYLOAD_SHARE
     result = compare.Comparison()
     for run in range(runs):
         for seed, error in enumerate(errors, 1):

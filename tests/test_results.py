@@ -61,13 +61,41 @@ def test_a_report_reads_the_series_of_each_run_once(
     read: list[str] = []
     columns = results.Run.columns
 
-    def counted(run: results.Run) -> dict[str, tuple[metrics.FloatArray, metrics.FloatArray]]:
+    def counted(run: results.Run, like: str = "") -> dict[str, tuple[metrics.FloatArray, metrics.FloatArray]]:
         read.append(run.id)
-        return columns(run)
+        return columns(run, like)
 
     monkeypatch.setattr(results.Run, "columns", counted)
     report.of_results(Path("out"), Path(), None)
     assert sorted(read) == sorted(runs.runs)
+
+
+def test_names_are_noted_beside_the_series_and_found_without_the_note(
+    scenario: Callable[..., str], tmp_path: Path
+) -> None:
+    (run,) = sojourn.run(scenario(), out="out")
+    file = run.path / "series.parquet"
+    assert pl.read_parquet_metadata(file)["sojourn.series"] == json.dumps(run.names(), separators=(",", ":"))
+    pl.read_parquet(file).write_parquet(tmp_path / "series.parquet")
+    without = results.Run(tmp_path)
+    assert without.files.names() is None and without.names() == run.names()
+
+
+def test_series_of_a_kind_are_read_alone(scenario: Callable[..., str]) -> None:
+    (run,) = sojourn.run(scenario(), out="out")
+    (rtt,) = run.columns(r"flow\..+\.rtt").items()
+    assert rtt[0] == "flow.a.rtt"
+    np.testing.assert_array_equal(rtt[1], run.series("flow.a.rtt"))
+    assert run.columns("a") == {}
+
+
+def test_what_is_kept_of_a_source_is_what_it_has(scenario: Callable[..., str]) -> None:
+    (run,) = sojourn.run(scenario(), out="out")
+    held = metrics.Cached(run)
+    for name in ("flow.a.ce", "flow.a.rtt", "flow.a.ce"):
+        np.testing.assert_array_equal(held.series(name), run.series(name))
+    with pytest.raises(KeyError, match=r"no series 'flow\.a\.cwnd'"):
+        held.series("flow.a.cwnd")
 
 
 def test_a_source_around_another_has_its_run(scenario: Callable[..., str]) -> None:

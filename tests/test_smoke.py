@@ -190,6 +190,14 @@ def test_json_documents_name_their_schema(folder: Path, command: str) -> None:
     assert document.get("schema", "").startswith("sojourn/")
 
 
+@pytest.mark.parametrize("verb", ["compare", "report", "fidelity", "doctor", "worst"])
+def test_help_loads_no_arrays_and_no_tables(verb: str) -> None:
+    loaded = "{'numpy', 'polars'} & {*sys.modules}"
+    code = f"import sys, sojourn.cli as cli; cli.call([{verb!r}, '--help']); print(*{loaded})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, ""), done.stderr
+
+
 def test_the_version_is_that_of_these_sources(folder: Path) -> None:
     crates = Path(__file__).parents[1] / "crates"
     sources = {file.relative_to(crates).as_posix(): file.read_bytes() for file in crates.glob("*/src/**/*.rs")}

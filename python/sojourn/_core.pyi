@@ -234,7 +234,8 @@ def outline(text: str) -> str:
 def series_table(runs: list[bytes], ids: list[str] | None = None, *, group_rows: int) -> bytes:
     """Packed series of runs as a Parquet file: columns `series`, `unit`, `t_s` and `value`, with `ids` `id` first.
 
-    The same series give the same bytes. ValueError if one is not as `RunResult.packed` has it.
+    Of one run without an id the footer notes the names of the series. The same series give the same bytes.
+    ValueError if one is not as `RunResult.packed` has it.
     """
 
 def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:

@@ -18,6 +18,9 @@ from sojourn.suites import Role
 if TYPE_CHECKING:
     from sojourn.metrics import Source, Window
 
+#: Payload over wire bytes of a full segment: MSS 1448 (timestamps) in a 1514-byte frame.
+PAYLOAD_SHARE = 1448 / 1514
+
 
 @dataclass(frozen=True)
 class Conditions:
@@ -106,8 +109,6 @@ def document(source: Source) -> dict[str, Any]:
 
 def ceiling_mbps(source: Source) -> float | None:
     """What TCP can deliver over the bottleneck's rate at the start."""
-    from sojourn.metrics import PAYLOAD_SHARE
-
     rate = of(source).rate_mbps
     return None if rate is None else rate * PAYLOAD_SHARE
 

@@ -6,29 +6,36 @@ same thing here: a `Source`, that is an id and named series over seconds of Flen
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, TypeVarTuple
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 FloatArray = npt.NDArray[np.float64]
+Of = TypeVarTuple("Of")
+Found = TypeVar("Found")
 Window = tuple[float, float]
-
-#: Payload over wire bytes of a full segment: MSS 1448 (timestamps) in a 1514-byte frame.
-PAYLOAD_SHARE = 1448 / 1514
 
 #: Every flow has one of these: those of TCP, and the bytes that any flow delivers.
 FLOW = re.compile(r"flow\.(.+?)\.(?:delivery_rate|rtt|goodput_bytes)")
 #: And every group of flows that has series together.
 GROUP = re.compile(r"group\.(.+?)\.open")
+
+PING = re.compile(r"ping\..+\.rtt")
+#: What summaries and figures are made of, as whole names.
+USUAL = (
+    r"(?:ping|group)\..+|"
+    r"flow\..+\.(?:delivery_rate|rtt|goodput_bytes|one_way|fct|ce|ce_received|retransmits|cc\.classic_(?:mode|flips))"
+)
 
 #: Least width of the intervals of a rate over time: that of netperf's interim results.
 SHORT_S = 0.1
@@ -116,9 +123,10 @@ class Finished(Protocol):
 
 
 class Cached:
-    """A source that is read at once when it is first asked, and kept while it is among the recent ones.
+    """A source of which series are kept, once they are read, while it is among the recent ones.
 
-    It has the source's id or another one. What is small is kept for longer: the names of the series, and `lives`.
+    What most ask for (`USUAL`) is read at once, anything else with all of its kind: of a run this is a tenth. It has
+    the source's id or another one. What is small is kept for longer: the names of the series, and `measured`.
     """
 
     #: Those of which the series are in memory, the last one last: a walk over many runs keeps few of them.
@@ -128,30 +136,52 @@ class Cached:
         self.id = source.id if run_id is None else run_id
         self.origin: Source = getattr(source, "origin", source)
         self.path: Path | None = getattr(source, "path", None)
-        #: Of each flow that was asked for.
-        self.lives: dict[str, Window | None] = {}
+        #: What was measured in them, by what it is and of what: see `_remembered`.
+        self.measured: dict[tuple[object, ...], Any] = {}
         self._source = source
         self._names: list[str] | None = None
         self._columns: dict[str, tuple[FloatArray, FloatArray]] = {}
+        #: What was read of them.
+        self._kept: set[str] = set()
 
     def names(self) -> list[str]:
         """Names of the series."""
         if self._names is None:
-            self._names = list(self._read()) or self._source.names()
+            self._names = self._source.names()
         return self._names
 
     def series(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Times in seconds and values."""
-        return self._read().get(name) or self._source.series(name)
+        self.read(USUAL if re.fullmatch(USUAL, name) else rf".*\.{re.escape(name.rpartition('.')[2])}")
+        return self._columns.get(name) or self._source.series(name)
 
-    def _read(self) -> Mapping[str, tuple[FloatArray, FloatArray]]:
-        """All series; empty of a source that holds them in memory anyway."""
-        if not self._columns and hasattr(self._source, "columns"):
-            self._columns = self._source.columns()
+    def read(self, like: str = USUAL) -> None:
+        """Reads series whose names are like this, unless they are kept, or the source holds them in memory anyway."""
+        if like in self._kept or not hasattr(self._source, "columns"):
+            return
+        self._columns |= self._source.columns(like)
+        self._kept.add(like)
+        if self not in self._recent:
             self._recent.append(self)
             if len(self._recent) > RECENT:
-                self._recent.pop(0)._columns = {}
-        return self._columns
+                oldest = self._recent.pop(0)
+                oldest._columns, oldest._kept = {}, set()
+
+
+def _remembered(measure: Callable[[Source, *Of], Found]) -> Callable[[Source, *Of], Found]:
+    """A measure of which a `Cached` source keeps what was found, for rows that compare many runs."""
+
+    @functools.wraps(measure)
+    def asked(source: Source, *of: *Of) -> Found:
+        if not isinstance(source, Cached):
+            return measure(source, *of)
+        key = (measure.__name__, *of)
+        if key not in source.measured:
+            source.measured[key] = measure(source, *of)
+        found: Found = source.measured[key]
+        return found
+
+    return asked
 
 
 @dataclass(frozen=True)
@@ -318,22 +348,15 @@ def members(source: Source, over: Window) -> list[FlowSummary]:
 
 def pings(source: Source) -> list[str]:
     """Names of the ping RTT series."""
-    return sorted(name for name in source.names() if re.fullmatch(r"ping\..+\.rtt", name))
+    return sorted(name for name in source.names() if PING.fullmatch(name))
 
 
+@_remembered
 def lifetime(source: Source, flow: str) -> Window | None:
     """First and last sample of a positive delivery rate, not beyond the last delivered byte.
 
     A flow without delivery rate, such as one of UDP, lives from its first to its last delivered byte.
     """
-    if not isinstance(source, Cached):
-        return _lifetime(source, flow)
-    if flow not in source.lives:
-        source.lives[flow] = _lifetime(source, flow)
-    return source.lives[flow]
-
-
-def _lifetime(source: Source, flow: str) -> Window | None:
     t, rate = finite(source, f"flow.{flow}.delivery_rate")
     t = t[rate > 0]
     if t.size == 0:
@@ -430,6 +453,7 @@ def second_half(source: Source) -> Window | None:
     return ((shared[0] + shared[1]) / 2, shared[1]) if shared else None
 
 
+@_remembered
 def goodput(source: Source, flow: str, over: Window) -> float | None:
     """Mean goodput in Mbit/s over the window; None if nothing was recorded in it."""
     t, rate = finite(source, f"flow.{flow}.interim")

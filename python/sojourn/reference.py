@@ -115,8 +115,7 @@ def sources(run_ids: Iterable[str]) -> str:
 
 def find(run_id: str) -> Source | None:
     """The measurement of a run: the full file if there is one, else the shipped data, else None."""
-    base, case = folder(), suites.find(run_id)
-    if base is not None and case is not None and case.id == run_id:
+    if (base := folder()) and (case := suites.find(run_id)) and case.id == run_id:
         path = base / case.suite / "flent" / f"{case.reference}.flent.gz"
         if path.is_file():
             return flent.FlentFile(path)

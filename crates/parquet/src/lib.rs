@@ -54,13 +54,14 @@ impl Values<'_> {
     }
 }
 
-/// A table as a file; at most `group_rows` rows are packed together.
+/// A table as a file; at most `group_rows` rows are packed together. Of `notes` each has a key and
+/// a text, which the footer holds.
 ///
 /// # Panics
 ///
 /// If columns differ in their number of rows, or `group_rows` is 0.
 #[must_use]
-pub fn write(columns: &[Column<'_>], group_rows: usize) -> Vec<u8> {
+pub fn write(columns: &[Column<'_>], group_rows: usize, notes: &[(&str, &str)]) -> Vec<u8> {
     let rows = columns.first().map_or(0, |column| column.values.rows());
     assert!(columns.iter().all(|column| column.values.rows() == rows), "columns of one length");
     let mut file = MAGIC.to_vec();
@@ -76,7 +77,7 @@ pub fn write(columns: &[Column<'_>], group_rows: usize) -> Vec<u8> {
             .collect();
         groups.push((range.len(), chunks));
     }
-    let footer = footer(columns, rows, &groups);
+    let footer = footer(columns, rows, &groups, notes);
     file.extend(&footer);
     file.extend(u32::try_from(footer.len()).expect("a footer far below 4 GB").to_le_bytes());
     file.extend(MAGIC);
@@ -112,7 +113,12 @@ fn within<'a>(runs: &[(&'a str, usize)], range: &Range<usize>) -> Dictionary<'a>
 }
 
 /// `FileMetaData` of `parquet.thrift`.
-fn footer(columns: &[Column<'_>], rows: usize, groups: &[(usize, Vec<Chunk>)]) -> Vec<u8> {
+fn footer(
+    columns: &[Column<'_>],
+    rows: usize,
+    groups: &[(usize, Vec<Chunk>)],
+    notes: &[(&str, &str)],
+) -> Vec<u8> {
     let mut schema = vec![Struct::new().text(4, "schema").int(5, columns.len())];
     schema.extend(columns.iter().map(|column| {
         let kind = column.values.kind();
@@ -131,13 +137,11 @@ fn footer(columns: &[Column<'_>], rows: usize, groups: &[(usize, Vec<Chunk>)]) -
         });
         Struct::new().list(1, each.collect()).long(2, size).long(3, *rows)
     });
-    Struct::new()
-        .enumerated(1, 2)
-        .list(2, schema)
-        .long(3, rows)
-        .list(4, groups.collect())
-        .text(6, "sojourn")
-        .finish()
+    let file =
+        Struct::new().enumerated(1, 2).list(2, schema).long(3, rows).list(4, groups.collect());
+    let notes = notes.iter().map(|(key, text)| Struct::new().text(1, key).text(2, text));
+    let file = if notes.len() == 0 { file } else { file.list(5, notes.collect()) };
+    file.text(6, "sojourn").finish()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ fn table(group_rows: usize) -> Vec<u8> {
         Column { name: "series", values: Values::Texts(&names) },
         Column { name: "value", values: Values::Numbers(&numbers) },
     ];
-    write(&columns, group_rows)
+    write(&columns, group_rows, &[])
 }
 
 #[test]
@@ -37,5 +37,14 @@ fn columns_of_other_lengths_are_no_table() {
         Column { name: "a", values: Values::Texts(&[("x", 2)]) },
         Column { name: "b", values: Values::Numbers(&[&[1.0]]) },
     ];
-    let _ = write(&columns, 10);
+    let _ = write(&columns, 10, &[]);
+}
+
+#[test]
+fn the_footer_holds_notes_before_the_name_of_the_writer() {
+    let columns = [Column { name: "a", values: Values::Texts(&[("x", 2)]) }];
+    let file = write(&columns, 10, &[("key", "text")]);
+    // Field 5, a list of one structure with the texts 1 and 2; then field 6.
+    let expected = b"\x19\x1c\x18\x03key\x18\x04text\x00\x18\x07sojourn\x00";
+    assert!(file.windows(expected.len()).any(|bytes| bytes == expected));
 }

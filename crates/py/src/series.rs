@@ -10,6 +10,9 @@ use sojourn_trace::Column;
 /// Names, units and numbers of samples of all series of a run.
 type Head = (Vec<String>, Vec<String>, Vec<usize>);
 
+/// The key of a JSON array with the names of the series in their order.
+const NAMES: &str = "sojourn.series";
+
 /// All series that have a sample: a line of JSON with their [`Head`], then the times of all and the
 /// values of all, as little-endian doubles.
 pub(crate) fn packed(columns: &[Column]) -> Vec<u8> {
@@ -53,7 +56,8 @@ impl Samples {
 }
 
 /// Packed series of runs as a Parquet file: columns `series`, `unit`, `t_s` and `value`, with `ids`
-/// of the runs `id` before them, `group_rows` rows packed together.
+/// of the runs `id` before them, `group_rows` rows packed together. Of one run without an id the
+/// footer notes the names under [`NAMES`], so that a reader finds them without the rows.
 #[pyfunction]
 #[pyo3(signature = (runs, ids = None, *, group_rows))]
 pub(crate) fn series_table(
@@ -93,5 +97,10 @@ fn table(runs: &[Samples], ids: Option<&[String]>, group_rows: usize) -> Vec<u8>
         ("value", Values::Numbers(&v)),
     ]
     .map(|(name, values)| parquet::Column { name, values });
-    parquet::write(&columns[usize::from(ids.is_none())..], group_rows)
+    let noted = match (runs, ids) {
+        ([run], None) => serde_json::to_string(&run.names).ok(),
+        _ => None,
+    };
+    let notes: Vec<_> = noted.iter().map(|names| (NAMES, &**names)).collect();
+    parquet::write(&columns[usize::from(ids.is_none())..], group_rows, &notes)
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from cyclopts import Parameter
 
@@ -31,10 +31,12 @@ from sojourn.engines import Engine, Name, named
 from sojourn.estimate import wall_s
 from sojourn.execution import cores, execute
 from sojourn.jobs import Job
-from sojourn.metrics import Source
 from sojourn.planning import able, new_folder, plan
 from sojourn.results import ResultSet, Run
 from sojourn.text import harmless
+
+if TYPE_CHECKING:
+    from sojourn.metrics import Source
 
 
 def compare(

@@ -32,7 +32,6 @@ from sojourn.cli.common import (
 from sojourn.cli.screen import Screen
 from sojourn.cli.search import steered
 from sojourn.execution import RESULTS
-from sojourn.path import of_conditions
 from sojourn.planning import able
 from sojourn.text import harmless
 
@@ -228,6 +227,8 @@ def _begin(text: str) -> str:
 
 
 def _document(ranking: Ranking, folder: Path, files: Sequence[Path], simple: Path | None) -> dict[str, Any]:
+    from sojourn.path import of_conditions
+
     def row(place: int, one: Found) -> dict[str, Any]:
         file = {"file": str(files[place])} if place < len(files) else {}
         return {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sojourn.conditions import PAYLOAD_SHARE
 from sojourn.doctor.finding import Finding, Kind, Severity, passed
 from sojourn.glance import Punctuality
-from sojourn.metrics import PAYLOAD_SHARE
 
 #: A full frame on the wire.
 FRAME_BITS = 1514 * 8

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import conditions
 from sojourn.fidelity import detection
 from sojourn.fidelity import measures as m
 from sojourn.fidelity.row import Row, Tolerance, above, at_least, at_most, below, between, t1, t2, t3, t4
@@ -88,7 +88,7 @@ def _s2(queue: str, rtt: int) -> str:
 
 def _ceiling_rows() -> Iterable[Row]:
     for rate in (50, 250):
-        expected = rate * metrics.PAYLOAD_SHARE
+        expected = rate * conditions.PAYLOAD_SHARE
         yield Row(
             "X1", f"{rate}Mbit", ANALYTIC, "htb R * 1448/1514", _s1(rate, 20),
             f"goodput of a full {rate} Mbit/s link, H2", "Mbit/s", round(expected, 3),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn import compare, conditions, metrics, path, results
+from sojourn import compare, conditions, path, results
 from sojourn.compare import Comparison
 from sojourn.groups import written_out
 from sojourn.report.model import NOTHING, number
@@ -83,7 +83,7 @@ def utilisation(run: Run) -> float | None:
             return max(float(value) for value in used.values())
         up = _ways_up(run)
         rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps and flow.name not in up]
-        return sum(rates) / metrics.PAYLOAD_SHARE / capacity if rates else None
+        return sum(rates) / conditions.PAYLOAD_SHARE / capacity if rates else None
     except (OSError, results.ResultsError, AttributeError, KeyError, TypeError, ValueError):
         return None
 

@@ -172,7 +172,8 @@ def read(comparison: Comparison) -> Iterator[tuple[Source, Run | None]]:
     on_page = shown(comparison)
     for source in sorted(sources, key=lambda source: compare.natural(source.id)):
         try:
-            source.names()  # which reads the series of one that is not on the page too
+            if isinstance(source, metrics.Cached):
+                source.read()  # also of one that is not on the page
             kernel = comparison.kernel.get(source.id)
             run = Run.of(source, pairs.get(source.id), kernel) if source.id in on_page else None
         except results.ResultsError as error:

@@ -86,6 +86,9 @@ class Place:
     def frame(self) -> pl.LazyFrame:
         return self.now.frame()
 
+    def names(self) -> object:
+        return self.now.names()
+
     def where(self, name: str) -> str:
         return self.now.where(name)
 

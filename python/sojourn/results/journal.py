@@ -19,7 +19,7 @@ from sojourn.results.content import SERIES
 from sojourn.results.disk import sha256
 from sojourn.results.identity import RUN_ID
 from sojourn.results.run import MANIFEST
-from sojourn.results.samples import ROW_GROUP, packed
+from sojourn.results.samples import ROW_GROUP, names, packed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,6 +58,10 @@ class Record:
         import polars as pl
 
         return pl.read_parquet(io.BytesIO(_core.series_table([self.packed()], group_rows=ROW_GROUP))).lazy()
+
+    def names(self) -> list[str]:
+        """Names of the series."""
+        return names(self.packed())
 
     def where(self, name: str) -> str:
         """What a message calls a file."""

@@ -15,13 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sojourn import _core
 from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, as_text
 from sojourn.results.disk import ResultsError, digest_of, sha256, sync
 from sojourn.results.identity import RUN_ID
 from sojourn.results.run import MANIFEST, Files
+from sojourn.results.samples import names as names_of
 from sojourn.results.samples import packed_frame
 from sojourn.results.samples import rows as rows_of
 from sojourn.text import harmless
@@ -45,7 +46,18 @@ ROW_GROUP = 1 << 16
 RECENT = 4
 TEXTS = {SCENARIO: "scenario", SUMMARY: "summary", QUEUES: "queues"}
 #: Columns that are no number of the summary.
-OWN = ("seed", "version", "hash", "sweep", "manifest", "series_file", "series_begin", "series_rows", *TEXTS.values())
+OWN = (
+    "seed",
+    "version",
+    "hash",
+    "sweep",
+    "manifest",
+    "series_names",
+    "series_file",
+    "series_begin",
+    "series_rows",
+    *TEXTS.values(),
+)
 
 _recent: list[Partition] = []
 _lock = Lock()
@@ -89,6 +101,12 @@ class Stored:
             raise ResultsError(f"{self.where(SERIES)}: expected the series of a run ({error})") from None
         scan = pl.scan_parquet(self.partition.file(f"series{f'-{number}' if number else ''}.parquet"))
         return scan.slice(begin, rows).select("series", "unit", "t_s", "value")
+
+    def names(self) -> object:
+        try:
+            return json.loads(self._cell("series_names"))
+        except (OSError, ValueError, TypeError, RecursionError):
+            return None  # as in partitions of before names were noted
 
     def packed(self) -> bytes:
         return packed_frame(self.frame().collect())
@@ -214,13 +232,13 @@ def key_of(runs: Mapping[str, Kept]) -> str:
 def write(folder: Path, building: Path, number: int, runs: Mapping[str, Kept]) -> Partition:
     """Makes a partition of these runs in `building`, and puts it into `folder` once all of it is on the disk."""
     stem = f"{number:05}-{key_of(runs)}"
-    places: list[tuple[int, int, int]] = []
+    places: list[tuple[int, Place]] = []
     names: dict[str, str] = {}
     for count, (table, of_runs) in enumerate(_sheets(runs)):
         names |= _put(building, f"{stem}.series{f'-{count}' if count else ''}.parquet", table)
-        places += [(count, begin, rows) for begin, rows in of_runs]
+        places += [(count, place) for place in of_runs]
     rows, made = [], []
-    for (run_id, kept), (count, begin, length) in zip(runs.items(), places, strict=True):
+    for (run_id, kept), (count, (begin, length, series)) in zip(runs.items(), places, strict=True):
         manifest = json.loads(kept.read(MANIFEST))
         made.append({
             "id": run_id, "hash": kept.hash, "complete": kept.complete,
@@ -237,6 +255,7 @@ def write(folder: Path, building: Path, number: int, runs: Mapping[str, Kept]) -
             **(kept.glance() or _glance(_Fresh(run_id, kept.complete, stated, texts))),
             "manifest": json.dumps(stated),
             **{column: texts[name] for name, column in TEXTS.items()},
+            "series_names": json.dumps(series),
             "series_file": count, "series_begin": begin, "series_rows": length,
         })  # fmt: skip
     names |= _put(building, f"{stem}.runs.parquet", _parquet(_typed(rows)))
@@ -254,10 +273,18 @@ def _put(folder: Path, name: str, content: bytes) -> dict[str, str]:
     return {name: sha256(content)}
 
 
-def _sheets(runs: Mapping[str, Kept]) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
-    """Tables of as many whole runs as fit, and where the samples of each begin and how many they are."""
+class Place(NamedTuple):
+    """Where the samples of a run begin in their table, how many they are, and the names of its series."""
+
+    begin: int
+    rows: int
+    names: list[str]
+
+
+def _sheets(runs: Mapping[str, Kept]) -> Iterator[tuple[bytes, list[Place]]]:
+    """Tables of as many whole runs as fit, and the places of these."""
     found: dict[str, bytes] = {}
-    places: list[tuple[int, int]] = []
+    places: list[Place] = []
     total = 0
     for run_id, kept in runs.items():
         packed = kept.packed()
@@ -266,7 +293,7 @@ def _sheets(runs: Mapping[str, Kept]) -> Iterator[tuple[bytes, list[tuple[int, i
             yield _table(found), places
             found, places, total = {}, [], 0
         found[run_id] = packed
-        places.append((total, count))
+        places.append(Place(total, count, names_of(packed)))
         total += count
     yield _table(found), places
 
@@ -299,6 +326,7 @@ def _typed(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
     kinds: dict[str, Any] = {
         **dict.fromkeys(("id", "version", "hash", "sweep", "manifest", "queue", *TEXTS.values()), pl.String),
+        "series_names": pl.String,
         **dict.fromkeys(("seed", "drops", "marks", "retransmits", "series_begin", "series_rows"), pl.Int64),
         "series_file": pl.Int32,
         "complete": pl.Boolean,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, capture_names
 from sojourn.results.disk import ResultsError
 from sojourn.results.identity import RUN_ID
+from sojourn.results.samples import NAMES
 from sojourn.suites import Role
 from sojourn.text import harmless_lines, parsed
 
@@ -37,6 +38,9 @@ class Files(Protocol):
     def frame(self) -> pl.LazyFrame:
         """The series, read when they are wanted: columns `series`, `unit`, `t_s`, `value`."""
 
+    def names(self) -> object:
+        """A list of the names of the series, if they are noted beside their rows."""
+
     def where(self, name: str) -> str:
         """What a message calls a file."""
 
@@ -60,6 +64,14 @@ class Folder:
         import polars as pl
 
         return pl.scan_parquet(self.path / SERIES)
+
+    def names(self) -> object:
+        import polars as pl
+
+        try:
+            return json.loads(pl.read_parquet_metadata(self.path / SERIES)[NAMES])
+        except (KeyError, ValueError, RecursionError, OSError, pl.exceptions.PolarsError):
+            return None
 
     def where(self, name: str) -> str:
         return str(self.path / name)
@@ -196,6 +208,9 @@ class Run:
 
     @cached_property
     def _names(self) -> list[str]:
+        noted = self.files.names()
+        if isinstance(noted, list):
+            return self._checked(noted)
         rows = self._collect(self.frame().select("series").unique(maintain_order=True))
         return self._checked(rows.to_series().to_list())
 
@@ -212,16 +227,22 @@ class Run:
             raise KeyError(f"no series {name!r} in {self.path}; there are {', '.join(self._names)}")
         return rows["t_s"].to_numpy(), rows["value"].to_numpy()
 
-    def columns(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """All series by name, read at once: times in seconds and values of each, parts of two columns."""
-        rows = self._collect(self.frame().select("series", "t_s", "value"))
+    def columns(self, like: str = "") -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Series by name, read at once: times in seconds and values of each, parts of two columns.
+
+        All, or those whose whole names are like a regular expression, which costs less.
+        """
+        import polars as pl
+
+        frame = self.frame().filter(pl.col("series").str.contains(f"^(?:{like})$")) if like else self.frame()
+        rows = self._collect(frame.select("series", "t_s", "value"))
         t, values = rows["t_s"].to_numpy(), rows["value"].to_numpy()
         found: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         at = 0
         for part in rows["series"].rle().to_list():
             name, length = part["value"], part["len"]
             if name in found:  # ours are in one piece; those of others need not be
-                return {name: self.series(name) for name in self._names}
+                return {name: self.series(name) for name in rows["series"].unique(maintain_order=True)}
             found[name] = t[at : at + length], values[at : at + length]
             at += length
         self._checked(list(found))

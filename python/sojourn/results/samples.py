@@ -13,8 +13,16 @@ if TYPE_CHECKING:
 PARQUET = b"PAR1"
 #: Rows of a Parquet file that are packed together.
 ROW_GROUP = 1 << 20
+#: What a Parquet file of one run's series calls the note with their names, a JSON array.
+NAMES = "sojourn.series"
 #: Of one sample, its time and its value.
 SAMPLE_BYTES = 16
+
+
+def names(packed: bytes) -> list[str]:
+    """Names of the series."""
+    found: list[str] = json.loads(packed[: packed.index(b"\n")])[0]
+    return found
 
 
 def rows(packed: bytes) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sojourn import _core, metrics
+from sojourn import _core, conditions, metrics
 from sojourn.planning import seconds
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _starvation(found: State) -> float | None:
 def _utilisation(found: State) -> float | None:
     rate_mbps = found.run.conditions.mean_mbps(found.window)
     every = (metrics.goodput(found.run, flow, found.window) or 0.0 for flow in metrics.flows(found.run))
-    return sum(every) / (rate_mbps * metrics.PAYLOAD_SHARE) if rate_mbps else None
+    return sum(every) / (rate_mbps * conditions.PAYLOAD_SHARE) if rate_mbps else None
 
 
 def _delay(found: State) -> float | None:
