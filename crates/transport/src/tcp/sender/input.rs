@@ -189,9 +189,9 @@ impl Sender {
                 fx.rtt_first.get_or_insert_with(|| now.since(s.sent));
                 fx.rtt_last = Some(now.since(s.sent));
                 fx.original_delivered |= s.end() <= self.recovery.high_seq;
-                if s.seq < prior {
+                if s.seq < prior.min(highest_sacked) {
                     // Linux tcp_check_sack_reordering: an original filled the hole. One that this ACK's own blocks
-                    // lie above did not.
+                    // lie above did not, and one that was acknowledged in part has none above.
                     let distance = (highest_sacked - s.seq) / u64::from(s.len.max(1));
                     self.recovery.rack.saw_reordering(distance as u32);
                 }

@@ -258,6 +258,19 @@ fn an_ack_that_advances_below_its_own_first_block_shows_no_reordering() {
     assert_eq!([1_u64, 2, 3].map(&mut lost), [0.0, 0.0, 1.0]);
 }
 
+#[test]
+fn an_ack_that_ends_within_a_segment_is_no_reordering() {
+    let lost_after = |within: bool| {
+        let mut sender = Answered::new(Config::default());
+        if within {
+            sender.ack(false, 1 + 724, 60, None);
+        }
+        sender.now += ms(1);
+        sender.ack(false, 1 + 1448, 61, None)
+    };
+    assert_eq!(lost_after(true), lost_after(false));
+}
+
 // Linux tcp_disordered_ack; seen on 7.2 under jitter: a third of the ACKs of a flow (PAWSEstab at the sender).
 #[test]
 fn an_overtaken_ack_is_discarded_unless_it_repeats_the_last() {
