@@ -14,7 +14,8 @@ import pytest
 
 import sojourn
 from conftest import FakeCore
-from sojourn import conditions, metrics, planning, report, results, suites
+from sojourn import conditions, fidelity, metrics, planning, report, results, suites
+from sojourn.fidelity.row import Row, at_least
 from sojourn.results import ResultsError, ResultSet, Run, flatten
 
 
@@ -68,6 +69,30 @@ def test_a_report_reads_the_series_of_each_run_once(
     monkeypatch.setattr(results.Run, "columns", counted)
     report.of_results(Path("out"), Path(), None)
     assert sorted(read) == sorted(runs.runs)
+
+
+def test_a_run_is_left_out_of_a_report_where_a_row_finds_its_series_damaged(
+    scenario: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, broken = sojourn.run(scenario(), seeds=2, out="out")
+    columns = results.Run.columns
+
+    def damaged(run: results.Run, like: str = "") -> dict[str, tuple[metrics.FloatArray, metrics.FloatArray]]:
+        if run.id == broken.id and like == r".*\.ce":
+            raise results.ResultsError(f"{run.path}: damaged")
+        return columns(run, like)
+
+    def marks(source: metrics.Source) -> float:
+        return float(source.series("flow.a.ce")[1].size)
+
+    row = Row("Z1", "", "analytic", "-", whole.id, "marks", "", 1.0, at_least(1.0), marks)
+    monkeypatch.setattr(fidelity, "ROWS", [row])
+    monkeypatch.setattr(metrics, "USUAL", r"flow\..+\.rtt")
+    monkeypatch.setattr(results.Run, "columns", damaged)
+    page = report.of_results(Path("out"), Path(), None)
+    assert page.errors == [f"{broken.path}: damaged"]
+    assert page.lead.startswith("1 of 1 checked quantities")
+    assert not any("further runs" in note for section in page.sections for note in section.notes)
 
 
 def test_names_are_noted_beside_the_series_and_found_without_the_note(

@@ -85,16 +85,21 @@ class Judging:
         self._sources: dict[tuple[str, str | None, int], Source] = {}
 
     def take(self, run_id: str, source: Source) -> None:
-        """A run, whose series may be read."""
+        """A run, whose series may be read. One whose series cannot be leaves no trace."""
         base, variant, seed = split_id(run_id)
         if source.id != base or not isinstance(source, metrics.Cached):
             source = metrics.Cached(source, base)
-        self._sources[base, variant, seed] = source
+        measured: dict[int, float | None] = {}
         for number in self._of_run.get((base, variant), ()):
             row = self._rows[number]
-            sources = [self._sources.get((name, variant, seed)) for name in (row.run, *row.others)]
-            if None not in sources:
-                self._values[number][seed] = row.measure(*sources)
+            of_row = [
+                source if name == base else self._sources.get((name, variant, seed)) for name in (row.run, *row.others)
+            ]
+            if None not in of_row:
+                measured[number] = row.measure(*of_row)
+        self._sources[base, variant, seed] = source
+        for number, value in measured.items():
+            self._values[number][seed] = value
 
     def results(self) -> list[Result]:
         """Each row over every seed of its run that was there."""

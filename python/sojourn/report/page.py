@@ -52,16 +52,15 @@ def of_comparison(comparison: Comparison, folder: Path, *, title: str) -> Page:
     """The report of a comparison, for a file in `folder`."""
     judging = fidelity.Judging(fidelity.ROWS)
     points = figures.points_of(len(sections.shown(comparison)))
-    runs: list[sections.Run] = []
     drawn: dict[str, Figure] = {}
-    further = 0
-    for source, run in sections.read(comparison):
-        judging.take(source.id, source)
+
+    def use(source: metrics.Source, run: sections.Run | None) -> None:
         if run:
-            runs.append(run)
             drawn[run.id] = figures.figure(run, points, folder)
-        else:
-            further += 1
+        judging.take(source.id, source)
+
+    runs = sections.runs_of(comparison, use)
+    further = len(comparison.lone) + len(comparison.pairs) - len(runs)
     judged = judging.results()
     grouped = sections.sections_of(runs)
     drawn = figures.of_rows(([run for c in columns for run in c] for s in grouped for _, columns in s.rows()), drawn)

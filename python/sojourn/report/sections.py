@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -150,11 +150,6 @@ def _description(source: Source) -> str:
         return ""
 
 
-def runs_of(comparison: Comparison) -> list[Run]:
-    """The runs of a page."""
-    return [run for _, run in read(comparison) if run]
-
-
 def shown(comparison: Comparison) -> set[str]:
     """Ids of the runs of a page: the first seed of each, and of a suite its first variant."""
     paired = {pair.id for pair in comparison.pairs if "@" not in pair.id}
@@ -162,26 +157,30 @@ def shown(comparison: Comparison) -> set[str]:
     return paired | {source.id for source in comparison.lone if not any(shorter in ids for shorter in _shorter(source))}
 
 
-def read(comparison: Comparison) -> Iterator[tuple[Source, Run | None]]:
-    """Every run of side A, and what the page says of it if it is on it, while its series are in memory.
+def runs_of(comparison: Comparison, use: Callable[[Source, Run | None], None] = lambda *_: None) -> list[Run]:
+    """The runs of a page.
 
-    One whose series cannot be read is left out of the comparison, and gets a line in its errors.
+    `use` has every run of side A, and what the page says of it if it is on it, while its series are in memory. One
+    whose series cannot be read is left out of the comparison, and gets a line in its errors.
     """
     pairs = {pair.id: pair for pair in comparison.pairs}
     sources = [*comparison.lone, *(pair.a for pair in comparison.pairs)]
     on_page = shown(comparison)
+    runs = []
     for source in sorted(sources, key=lambda source: compare.natural(source.id)):
         try:
             if isinstance(source, metrics.Cached):
                 source.read()  # also of one that is not on the page
             kernel = comparison.kernel.get(source.id)
             run = Run.of(source, pairs.get(source.id), kernel) if source.id in on_page else None
+            use(source, run)
         except results.ResultsError as error:
             comparison.errors.append(str(error))
             comparison.lone = [one for one in comparison.lone if one is not source]
             comparison.pairs = [pair for pair in comparison.pairs if pair.a is not source]
         else:
-            yield source, run
+            runs += [run] if run else []
+    return runs
 
 
 def _path_rtt_ms(source: Source) -> float | None:
