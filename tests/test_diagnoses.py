@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import one_flow
 import packets
 from packets import ACK, CE, ECE, ECT0, ECT1, NOT_ECT, PSH, SYN, Packet
 from senders import ACCECN, CLASSIC, CLIENT, LENGTH, Receiver, accecn, connection, first, of_rounds
@@ -187,30 +188,6 @@ PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
 }
 
-SCENARIO = """\
-name = "case"
-duration = "10s"
-
-[[link]]
-name = "bneck"
-rate = "20Mbit"
-shaper = "htb"
-qdisc = "{qdisc}"
-delay = "10ms"
-ingress = ["netem loss {loss} limit 10000"]
-reverse = {{ rate = "none", shaper = "none", qdisc = "pfifo", ingress = [] }}
-
-[[flow]]
-name = "flow"
-cc = "{cc}"
-tcp = {{ ecn = "{ecn}" }}
-
-[[capture]]
-name = "case"
-comments = false
-points = [{{ host = "cli" }}]
-"""
-
 # Runs of the simulator.
 RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     # The same marks, answered in proportion or by halves.
@@ -230,13 +207,7 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 
 def found(capture: list[Packet], to: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
     """Kinds of diagnoses of a capture's flow."""
-    return of_flow(packets.write(to / "made.pcap", capture), capsys)
-
-
-def of_flow(file: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
-    assert call(["pcap", str(file), "--json"]) == 0
-    (flow,) = json.loads(capsys.readouterr().out)["flows"]
-    return {each["kind"] for each in flow["diagnoses"]}
+    return one_flow.kinds(one_flow.analysed(packets.write(to / "made.pcap", capture), capsys))
 
 
 @pytest.mark.parametrize("kind", MADE)
@@ -267,19 +238,10 @@ def test_two_captures_show_it_and_nearly_the_same_ones_do_not(
 def test_a_sender_shows_it_and_nearly_the_same_one_does_not(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    load = ("--load", str(ROOT / "tests/captures/fixed.py"))
     for settings, is_shown in zip(RUNS[kind], (True, False), strict=True):
-        kinds = of_run(settings, tmp_path / str(is_shown), capsys)
+        kinds = one_flow.kinds(one_flow.captured(tmp_path / str(is_shown), capsys, *load, **settings))
         assert (kind in kinds) == is_shown, kinds
-
-
-def of_run(settings: Mapping[str, str], to: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
-    to.mkdir()
-    scenario = to / "case.toml"
-    scenario.write_text(SCENARIO.format(**{"ecn": "accecn", "loss": "0%", **settings}))
-    loaded = str(ROOT / "tests/captures/fixed.py")
-    assert call(["run", str(scenario), "--out", str(to / "out"), "--load", loaded]) == 0
-    capsys.readouterr()
-    return of_flow(to / "out/case/case.pcapng", capsys)
 
 
 def test_no_diagnosis_is_without_such_captures() -> None:

@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from sojourn.cli import call
+import one_flow
 
 pytestmark = pytest.mark.engine
-
-SCENARIO = """\
-name = "case"
-duration = "20s"
-
-[[link]]
-name = "bneck"
-rate = "{rate}"
-shaper = "htb"
-qdisc = "{qdisc}"
-delay = "10ms"
-reverse = {{ rate = "none", shaper = "none", qdisc = "pfifo" }}
-
-[[flow]]
-name = "flow"
-cc = "{cc}"
-tcp = {{ ecn = "{ecn}" }}
-
-[[capture]]
-name = "case"
-comments = false
-points = [{{ host = "{host}" }}]
-"""
 
 
 @pytest.mark.parametrize("host", ["cli", "srv"])
@@ -56,14 +32,10 @@ def test_a_capture_shows_the_family(
     diagnosis: str | None,
     host: str,
 ) -> None:
-    scenario = tmp_path / "case.toml"
-    scenario.write_text(SCENARIO.format(cc=cc, ecn=ecn, rate=rate, qdisc=qdisc, host=host))
-    assert call(["run", str(scenario), "--out", str(tmp_path / "out")]) == 0
-    capsys.readouterr()
-    assert call(["pcap", str(tmp_path / "out/case/case.pcapng"), "--json"]) == 0
-    (flow,) = json.loads(capsys.readouterr().out)["flows"]
+    settings = {"duration": "20s", "rate": rate, "ecn": ecn, "host": host}
+    flow = one_flow.captured(tmp_path, capsys, cc=cc, qdisc=qdisc, **settings)
     assert flow["family"] is not None
     assert flow["family"]["family"] == family, flow["family"]
-    found = {each["kind"] for each in flow["diagnoses"]}
+    found = one_flow.kinds(flow)
     assert diagnosis is None or diagnosis in found, found
     assert "l4s-works" not in found or cc == "prague"
