@@ -72,9 +72,9 @@ def compiler() -> tuple[list[str], dict[str, str]]:
 
 def without_paths() -> list[str]:
     """Options by which messages of panics name no folder of this machine."""
-    registry = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "registry/src"
-    folders = [*registry.glob("*"), Path(said("rustc", "--print", "sysroot") or "/") / "lib/rustlib/src/rust"]
-    flags = [f"--remap-path-prefix={folder}/=" for folder in sorted(folders)]
+    crates = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "registry/src"
+    library = Path(said("rustc", "--print", "sysroot") or "/") / "lib/rustlib/src/rust"
+    flags = [f"--remap-path-prefix={folder}/=" for folder in (crates, library)]
     return ["--config", f"target.{TARGET}.rustflags={flags}"]
 
 
