@@ -1,6 +1,6 @@
 //! TCP connections. The first [`EARLY`] segments of one are only kept; the connection that has more, or the end of
-//! the capture, analyses them, so that a million short connections fit. From then on segments wait, too, and are
-//! analysed [`TOGETHER`]: the state of a connection is some hundred cache lines, which other connections have taken from
+//! the capture, analyses them, so that a million short connections fit. From then on segments wait, too, until there are
+//! [`TOGETHER`]: the state of a connection is some hundred cache lines, which other connections have taken from
 //! the cache by the time that its next segment comes.
 
 mod accecn;
@@ -23,7 +23,7 @@ use segment::Kept;
 
 /// Segments that a connection has before it is analysed at once.
 pub(crate) const EARLY: usize = 12;
-/// Segments of a connection that are analysed one after the other, or fewer at the end of the capture.
+/// Segments of a longer connection that are analysed one after the other; at the end of the capture there may be fewer.
 const TOGETHER: usize = 32;
 /// Silence after which a SYN with another sequence number opens a new connection, although the old one did not
 /// close, ns: twice the least time after which RFC 9293 3.4.3 calls segments of an old connection gone.
@@ -68,7 +68,7 @@ impl Flow {
                     return;
                 }
                 budget.long -= 1;
-                self.waiting.reserve(TOGETHER);
+                self.waiting.reserve(TOGETHER - EARLY);
             }
             self.analyse(budget);
         }

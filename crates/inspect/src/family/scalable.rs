@@ -115,8 +115,8 @@ impl Seen<'_> {
         cut: usize,
     ) -> Option<Answer> {
         let (ratios, cut_by_losses, held) = self.losses();
-        let is_signalled = self.rounds.iter().any(|round| round.ce_fed > 0);
-        let fits = is_signalled
+        let is_reported = self.rounds.iter().any(|round| round.ce_fed > 0);
+        let fits = is_reported
             && mild >= LEAST_HELD
             && cut == 0
             && cut_by_losses >= LEAST_EPISODES

@@ -148,7 +148,7 @@ impl Kept {
         self.segments.len()
     }
 
-    /// Makes room for this many, of connections that have more than a few.
+    /// Makes room for this many more.
     pub(crate) fn reserve(&mut self, many: usize) {
         self.segments.reserve_exact(many);
     }
