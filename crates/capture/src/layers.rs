@@ -103,7 +103,13 @@ pub(crate) enum Next<'a> {
 /// There is none that can be read.
 #[inline]
 pub fn dissect(link: LinkType, bytes: &[u8]) -> Result<Layers<'_>, Skipped> {
-    let ip = read(link::packet(link::payload(link, bytes)?)?)?;
+    let ip = match bytes {
+        // What nearly all records are.
+        [_, _, _, _, _, _, _, _, _, _, _, _, 8, 0, packet @ ..] if link == LinkType::ETHERNET => {
+            read(packet)?
+        }
+        _ => read(link::packet(link::payload(link, bytes)?)?)?,
+    };
     if ip.protocol == ip::TCP {
         return Ok(Layers { ip, tunnel: None });
     }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use sojourn_capture::layers::{Tunnel, TunnelKind};
+use sojourn_wire::options::Options as TcpOptions;
 use sojourn_wire::{Addresses, Ip, ip};
 
 use crate::events::Events;
@@ -24,7 +25,14 @@ struct Key {
 }
 
 impl Key {
-    fn new(low: (u128, u16), high: (u128, u16), protocol: u8, v6: bool) -> Self {
+    #[inline]
+    fn new(
+        [source, destination]: [(u128, u16); 2],
+        from_low: bool,
+        protocol: u8,
+        v6: bool,
+    ) -> Self {
+        let (low, high) = if from_low { (source, destination) } else { (destination, source) };
         let rest = u64::from(low.1) << 32
             | u64::from(high.1) << 16
             | u64::from(protocol) << 8
@@ -33,20 +41,26 @@ impl Key {
     }
 
     /// Of a packet, and whether its source is the lower end.
+    #[inline]
     fn of(ip: &Ip<'_>, payload: &[u8]) -> (Self, bool) {
-        let (source, destination, v6) = match ip.addresses() {
+        let (source_port, destination_port) = ports(ip.protocol, payload);
+        let from_low;
+        let key = match ip.addresses() {
             Addresses::V4 { source, destination } => {
-                (u128::from(source.to_bits()), u128::from(destination.to_bits()), false)
+                let (source, destination) = (source.to_bits(), destination.to_bits());
+                let end = |address: u32, port: u16| u64::from(address) << 16 | u64::from(port);
+                from_low = end(source, source_port) <= end(destination, destination_port);
+                let ends = [(source.into(), source_port), (destination.into(), destination_port)];
+                Self::new(ends, from_low, ip.protocol, false)
             }
             Addresses::V6 { source, destination } => {
-                (source.to_bits(), destination.to_bits(), true)
+                let (source, destination) = (source.to_bits(), destination.to_bits());
+                from_low = (source, source_port) <= (destination, destination_port);
+                let ends = [(source, source_port), (destination, destination_port)];
+                Self::new(ends, from_low, ip.protocol, true)
             }
         };
-        let (source_port, destination_port) = ports(ip.protocol, payload);
-        let (source, destination) = ((source, source_port), (destination, destination_port));
-        let from_low = source <= destination;
-        let (low, high) = if from_low { (source, destination) } else { (destination, source) };
-        (Self::new(low, high, ip.protocol, v6), from_low)
+        (key, from_low)
     }
 
     /// The same for the same packets on every machine. Each step multiplies to 128 bits and adds both halves.
@@ -129,6 +143,7 @@ struct Carried {
 }
 
 impl Carried {
+    #[inline]
     fn packet(&mut self, tunnel: Tunnel, inner: sojourn_core::Ecn) {
         use sojourn_core::Ecn::{Ce, NotEct};
         self.ect_hidden += u64::from(inner != NotEct && tunnel.outer == NotEct);
@@ -149,7 +164,7 @@ impl Flow {
     pub(crate) fn packet(
         &mut self,
         packet: &Packet<'_>,
-        segment: Option<&tcp::Segment>,
+        segment: Option<&(tcp::Segment, Option<TcpOptions>)>,
         tunnel: Option<Tunnel>,
         budget: &mut Budget,
     ) {
@@ -161,7 +176,9 @@ impl Flow {
             self.tunnel.get_or_insert_with(|| Box::new(carried)).packet(tunnel, packet.ecn);
         }
         match (&mut self.state, segment) {
-            (State::Tcp(tcp), Some(segment)) => tcp.segment(segment, budget),
+            (State::Tcp(tcp), Some((segment, options))) => {
+                tcp.segment(segment, options.as_ref(), budget);
+            }
             (State::Datagrams(datagrams), _) => datagrams.packet(self.key.protocol(), packet),
             (State::Tcp(_), None) => unreachable!("the protocol is part of the key"),
         }
@@ -226,6 +243,7 @@ impl Table {
     }
 
     /// The flow of a packet, which may be its first.
+    #[inline]
     pub(crate) fn find(
         &mut self,
         ip: &Ip<'_>,
@@ -247,24 +265,31 @@ impl Table {
             }
             at = self.flows.len() as u32;
             self.slots[slot] = Slot { tag: (hash >> 32) as u32, flow: at };
-            let (low, high) = key.ports();
-            let ports = if from_low { (low, high) } else { (high, low) };
-            let from_opener = segment.is_none_or(|segment| segment.is_from_opener(ports));
-            let state = if ip.protocol == ip::TCP {
-                State::Tcp(tcp::Flow::default())
-            } else {
-                State::Datagrams(Box::default())
-            };
-            let (first, last) = (packet.at, packet.at);
-            let low_opened = from_low == from_opener;
-            self.flows.push(Flow { key, low_opened, first, last, packets: 0, tunnel: None, state });
-            self.grow();
+            self.open(key, from_low, packet.at, segment);
         }
         let flow = &mut self.flows[at as usize];
         Found::Flow { forward: from_low == flow.low_opened, flow }
     }
 
+    /// Appends the flow of a key's first packet.
+    #[cold]
+    fn open(&mut self, key: Key, from_low: bool, at: u64, segment: Option<&tcp::Segment>) {
+        let (low, high) = key.ports();
+        let ports = if from_low { (low, high) } else { (high, low) };
+        let from_opener = segment.is_none_or(|segment| segment.is_from_opener(ports));
+        let state = if key.protocol() == ip::TCP {
+            State::Tcp(tcp::Flow::default())
+        } else {
+            State::Datagrams(Box::default())
+        };
+        let (first, last) = (at, at);
+        let low_opened = from_low == from_opener;
+        self.flows.push(Flow { key, low_opened, first, last, packets: 0, tunnel: None, state });
+        self.grow();
+    }
+
     /// Where the key is, or could be.
+    #[inline]
     fn slot(&self, key: &Key, hash: u64) -> Option<usize> {
         let (mask, tag) = (self.slots.len() - 1, (hash >> 32) as u32);
         (0..LONGEST_PROBE).map(|step| (hash as usize + step) & mask).find(|&at| {

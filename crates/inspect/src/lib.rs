@@ -161,12 +161,13 @@ impl Analyser {
                 return self.skip(Skipped::Short);
             }
         }
-        let Found::Flow { flow, forward } = self.table.find(ip, &packet, segment.as_ref()) else {
+        let opening = segment.as_ref().map(|(segment, _)| segment);
+        let Found::Flow { flow, forward } = self.table.find(ip, &packet, opening) else {
             self.unlisted += 1;
             return;
         };
         packet.forward = forward;
-        if let Some(segment) = &mut segment {
+        if let Some((segment, _)) = &mut segment {
             segment.forward = forward;
         }
         flow.packet(&packet, segment.as_ref(), layers.tunnel, &mut self.budget);

@@ -176,6 +176,7 @@ impl Rounds {
     }
 
     /// Takes a segment that this direction's end sent; `handshake` is the round trip of the handshake, ns.
+    #[inline]
     pub(crate) fn data(&mut self, facts: &Facts, handshake: Option<u64>) {
         let Some(data) = facts.data.filter(|data| data.again != Again::Probe) else { return };
         let at = facts.at;
@@ -225,6 +226,7 @@ impl Rounds {
     }
 
     /// Takes a segment of the other end.
+    #[inline]
     pub(crate) fn ack(&mut self, facts: &Facts) {
         let Some(ack) = facts.ack else { return };
         let Some(open) = &mut self.open else { return };

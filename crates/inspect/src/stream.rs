@@ -46,8 +46,12 @@ impl Stream {
         self.data_packets += 1;
         self.data_bytes += u64::from(data);
         count(&mut self.data_ecn, ecn);
-        mark(&mut self.ce, at, ecn == Ecn::Ce);
-        mark(&mut self.ect1, at, ecn == Ecn::Ect1);
+        if ecn == Ecn::Ce || self.ce.is_some() {
+            Runs::packet(&mut self.ce, at, ecn == Ecn::Ce);
+        }
+        if ecn == Ecn::Ect1 || self.ect1.is_some() {
+            Runs::packet(&mut self.ect1, at, ecn == Ecn::Ect1);
+        }
         self.rate.add(at, u64::from(data));
         if let Some(last) = self.last_data {
             let gap = at.saturating_sub(last);
@@ -135,31 +139,26 @@ struct Runs {
     ms: Samples,
 }
 
-fn mark(runs: &mut Option<Box<Runs>>, at: u64, is_marked: bool) {
-    if let Some(runs) = runs {
+impl Runs {
+    /// Takes a packet; the first marked one begins them.
+    fn packet(runs: &mut Option<Box<Self>>, at: u64, is_marked: bool) {
+        let Some(runs) = runs else {
+            *runs = Some(Box::new(Self { run: 1, last: at, ..Self::default() }));
+            return;
+        };
         if is_marked {
             runs.ms.record(at.saturating_sub(std::mem::replace(&mut runs.last, at)) as f64 / 1e6);
-        }
-        runs.packet(is_marked);
-    } else if is_marked {
-        *runs = Some(Box::new(Runs { run: 1, last: at, ..Runs::default() }));
-    }
-}
-
-impl Runs {
-    fn packet(&mut self, is_marked: bool) {
-        if is_marked {
-            if self.run == 0 {
-                self.gaps.record(self.gap as f64);
-                self.gap = 0;
+            if runs.run == 0 {
+                runs.gaps.record(runs.gap as f64);
+                runs.gap = 0;
             }
-            self.run += 1;
+            runs.run += 1;
         } else {
-            if self.run > 0 {
-                self.lengths.record(self.run as f64);
-                self.run = 0;
+            if runs.run > 0 {
+                runs.lengths.record(runs.run as f64);
+                runs.run = 0;
             }
-            self.gap += 1;
+            runs.gap += 1;
         }
     }
 

@@ -16,6 +16,8 @@ mod side;
 
 pub(crate) use segment::Segment;
 
+use sojourn_wire::options::Options;
+
 use crate::events::Events;
 use crate::{Budget, report};
 use connection::Connection;
@@ -54,7 +56,13 @@ impl Flow {
     }
 
     /// Takes the next segment.
-    pub(crate) fn segment(&mut self, segment: &Segment, budget: &mut Budget) {
+    #[inline]
+    pub(crate) fn segment(
+        &mut self,
+        segment: &Segment,
+        options: Option<&Options>,
+        budget: &mut Budget,
+    ) {
         if segment.opens() && self.syn.is_none() {
             self.syn = Some(segment.seq);
         }
@@ -72,13 +80,13 @@ impl Flow {
             }
             self.analyse(budget);
         }
-        self.waiting.push(segment);
+        self.waiting.push(segment, options);
     }
 
     /// The connection, with all segments that waited.
     fn analyse(&mut self, budget: &mut Budget) -> &mut Connection {
         let connection = self.connection.get_or_insert_default();
-        self.waiting.drain(|segment| connection.segment(segment, budget));
+        self.waiting.drain(|segment, options| connection.segment(segment, options, budget));
         connection
     }
 

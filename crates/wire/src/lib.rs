@@ -36,7 +36,8 @@ fn be16(bytes: &[u8], at: usize) -> u16 {
 /// The four bytes at `at`, in network order; the caller knows that they are there.
 #[inline]
 fn be32(bytes: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+    let word = &bytes[at..at + 4];
+    u32::from_be_bytes([word[0], word[1], word[2], word[3]])
 }
 
 /// Writes `value` at `at` in network order; the caller knows that there is room.

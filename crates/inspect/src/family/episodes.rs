@@ -146,9 +146,17 @@ pub(super) fn episodes(rounds: &[Round], windows: &[f64]) -> Vec<Episode> {
     found
 }
 
-/// The middle one, of a slice that is not empty.
+/// The middle one, the upper of two; not a number of none.
 pub(super) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    // Most are of a few rounds, at every round.
+    let (mut few, mut many) = ([0.0; 8], Vec::new());
+    let sorted = if let Some(few) = few.get_mut(..values.len()) {
+        few.copy_from_slice(values);
+        few
+    } else {
+        many.extend_from_slice(values);
+        &mut many
+    };
+    sorted.sort_unstable_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }

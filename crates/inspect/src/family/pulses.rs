@@ -30,6 +30,9 @@ pub(super) fn is_signalled(round: &Round) -> bool {
 pub(super) fn pulses(rounds: &[Round], windows: &[f64]) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
     for at in 4..rounds.len().saturating_sub(3) {
+        if windows[at] < LEAST_WINDOW {
+            continue;
+        }
         if rounds[at - 3..=at + 2].iter().any(|round| is_signalled(round) || round.is_limited()) {
             continue;
         }
@@ -60,6 +63,9 @@ const LEAST_REGULAR: usize = 8;
 pub(super) fn regular(rounds: &[Round], windows: &[f64]) -> Option<(usize, usize)> {
     let mut found: Vec<usize> = Vec::new();
     for at in 4..rounds.len().saturating_sub(3) {
+        if windows[at] < LEAST_WINDOW {
+            continue;
+        }
         if rounds[at - 2..=at + 2].iter().any(|round| round.lost > 0 || round.is_limited()) {
             continue;
         }

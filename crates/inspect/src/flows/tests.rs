@@ -122,7 +122,7 @@ fn similar_ends_share_few_probes() {
             u128::from(Ipv4Addr::new(10, 0, (n >> 8) as u8, n as u8).to_bits()),
             1024 + (n >> 16) as u16,
         );
-        let key = Key::new(low, (u128::from(u32::MAX), 443), ip::TCP, false);
+        let key = Key::new([low, (u128::from(u32::MAX), 443)], true, ip::TCP, false);
         let hash = key.hash();
         let slot = table.slot(&key, hash).expect("room");
         let mask = table.slots.len() - 1;

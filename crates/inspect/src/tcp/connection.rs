@@ -1,5 +1,6 @@
 //! A connection that is analysed: each segment goes through everything that is counted.
 
+use sojourn_wire::options::Options;
 use sojourn_wire::tcp::{ACK, CWR, FIN, RST, SYN};
 
 use super::Segment;
@@ -8,7 +9,7 @@ use super::ecn::Progress;
 use super::handshake::Handshake;
 use super::loss::{Copy, Losses};
 use super::scoreboard::{Piece, Placed};
-use super::side::Side;
+use super::side::{RoundTrip, Side};
 use crate::events::{Again, Events};
 use crate::facts::{Ack, Data, Facts};
 use crate::rounds::Rounds;
@@ -34,8 +35,8 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Takes the next segment.
-    pub(crate) fn segment(&mut self, segment: &Segment, budget: &mut Budget) {
-        let is_handshake = self.handshake.segment(segment);
+    pub(crate) fn segment(&mut self, segment: &Segment, options: &Options, budget: &mut Budget) {
+        let is_handshake = self.handshake.segment(segment, options);
         self.count(segment);
         if segment.has(SYN) {
             let own = &mut self.sides[usize::from(!segment.forward)];
@@ -46,7 +47,7 @@ impl Connection {
             }
         }
         let window = self.window(segment);
-        let ack = self.ack(segment, is_handshake);
+        let ack = self.ack(segment, options, is_handshake);
         let data = self.data(segment);
         let facts = Facts {
             at: segment.at,
@@ -54,11 +55,11 @@ impl Connection {
             ecn: segment.ecn,
             flags: segment.flags,
             window: window.unwrap_or_else(|| u32::from(segment.window)),
-            timestamps: segment.options.timestamps,
+            timestamps: segment.timestamps,
             data,
             ack,
         };
-        self.observe(&facts, segment, budget);
+        self.observe(&facts, segment, options, budget);
     }
 
     /// Sides by role: who sends the segment, and who receives it.
@@ -83,15 +84,17 @@ impl Connection {
             own.syn_ce += u64::from(segment.ecn == sojourn_core::Ecn::Ce);
         } else {
             own.pure_acks += u64::from(segment.data == 0 && !segment.has(FIN | RST));
-            own.ece += u64::from(segment.has(ECE));
-            own.cwr += u64::from(segment.has(CWR));
-            own.ae += u64::from(segment.has(AE));
+            if segment.has(AE | CWR | ECE) {
+                own.ece += u64::from(segment.has(ECE));
+                own.cwr += u64::from(segment.has(CWR));
+                own.ae += u64::from(segment.has(AE));
+            }
         }
         if segment.has(ACK) {
             own.ack_packets += 1;
             own.first_ack.get_or_insert(segment.at);
         }
-        if let Some((value, _)) = segment.options.timestamps.filter(|_| !segment.has(RST)) {
+        if let Some((value, _)) = segment.timestamps.filter(|_| !segment.has(RST)) {
             own.overtaken += u64::from(own.stamps.is_old(value));
             let asks = segment.data > 0 || segment.has(SYN | FIN);
             own.stamps.sent(segment.at, value, asks);
@@ -119,27 +122,25 @@ impl Connection {
     }
 
     /// What the segment says of the other end's data.
-    fn ack(&mut self, segment: &Segment, is_handshake: bool) -> Option<Ack> {
+    fn ack(&mut self, segment: &Segment, options: &Options, is_handshake: bool) -> Option<Ack> {
         if !segment.has(ACK) || segment.has(RST) {
             return None;
         }
         let mss = self.handshake.mss();
         let rtt = self.round_trip();
-        let is_accecn = self.is_accecn || segment.options.accecn.is_some();
+        let is_accecn = self.is_accecn || options.accecn.is_some();
         let (own, other) = self.ends(segment);
         let mss = mss.unwrap_or(if other.largest > 0 { other.largest } else { USUAL_MSS });
         let number = other.board.numbers.extend(segment.ack)?;
-        let echo = segment.options.timestamps.map(|(_, echo)| echo);
+        let echo = segment.timestamps.map(|(_, echo)| echo);
         let echoed = echo.and_then(|echo| other.stamps.echoed(segment.at, echo));
-        let blocks = segment.options.sack.as_slice().iter();
+        let blocks = options.sack.as_slice().iter();
         let sacked = blocks.map(|&(_, right)| other.board.numbers.near(right)).max();
         let high = number.max(sacked.unwrap_or(number));
         let mut ack = Ack { ack: number, high, rtt: echoed, ..Ack::default() };
         // An acknowledgement that was overtaken says nothing new (RFC 9768 3.2.2.5).
-        let is_overtaken =
-            segment.options.timestamps.is_some_and(|(value, _)| own.stamps.is_old(value));
-        let Some(delivered) = other.board.ack(segment.at, number, &segment.options.sack, mss)
-        else {
+        let is_overtaken = segment.timestamps.is_some_and(|(value, _)| own.stamps.is_old(value));
+        let Some(delivered) = other.board.ack(segment.at, number, &options.sack, mss) else {
             ack.in_flight = other.board.in_flight();
             return Some(ack);
         };
@@ -193,7 +194,7 @@ impl Connection {
             if !is_handshake && !is_overtaken {
                 let feedback =
                     Feedback { ace: segment.ace(), packets: ack.segments, bytes: news, mss };
-                ack.ce = own.counters.packet(&feedback, segment.options.accecn.as_ref());
+                ack.ce = own.counters.packet(&feedback, options.accecn.as_ref());
             }
         } else if !segment.has(SYN) {
             (ack.ece, ack.esce) = (segment.has(ECE), segment.has(AE));
@@ -237,22 +238,22 @@ impl Connection {
         }
         own.fractions.data(segment.ecn);
         let segments = mss.map_or(1, |mss| len.div_ceil(mss).min(u32::from(u16::MAX)) as u16);
-        let stamp = segment.options.timestamps.map(|(value, _)| value);
+        let stamp = segment.timestamps.map(|(value, _)| value);
         let piece = Piece { at: segment.at, seq, len, id: segment.id, segments, stamp };
         let copy = Copy { at: segment.at, start: seq, end: seq + i64::from(len), stamp };
         let again = match own.board.data(&piece, other.has_zero_window) {
             // In a hole with nothing behind it: the capture has its acknowledgement before it.
             Placed::New | Placed::Fills(_, 0) => Again::New,
             Placed::Fills(gap, depth) => {
-                if Losses::is_copy(&gap, &copy, rtt) {
-                    own.losses.again(&copy, &own.board, rtt, sack)
+                if Losses::is_copy(&gap, &copy, rtt.get()) {
+                    own.losses.again(&copy, &own.board, rtt.get(), sack)
                 } else {
                     own.reordered += 1;
                     own.depth.record(depth as f64);
                     Again::Late
                 }
             }
-            Placed::Repeats => own.losses.again(&copy, &own.board, rtt, sack),
+            Placed::Repeats => own.losses.again(&copy, &own.board, rtt.get(), sack),
             Placed::Duplicate => {
                 own.captured_twice += 1;
                 Again::Probe
@@ -272,27 +273,30 @@ impl Connection {
         Some(Data { seq, len, again, in_flight })
     }
 
-    /// The whole round trip, ns: both halves, seen from where the capture was made; else that of the handshake.
-    fn round_trip(&self) -> Option<u64> {
-        match self.sides.each_ref().map(|side| side.smoothed.get()) {
-            [Some(there), Some(back)] => Some(there.saturating_add(back)),
-            [Some(half), None] | [None, Some(half)] => {
-                Some(half.max(self.handshake.round_trip().unwrap_or(0)))
-            }
-            [None, None] => self.handshake.round_trip(),
+    /// The round trip as it is known so far.
+    fn round_trip(&self) -> RoundTrip {
+        let [opener, peer] = &self.sides;
+        RoundTrip {
+            halves: [opener.smoothed, peer.smoothed],
+            handshake: self.handshake.round_trip(),
         }
     }
 
     /// Gives what a segment meant to those who make series, plots and rounds of it.
-    fn observe(&mut self, facts: &Facts, segment: &Segment, budget: &mut Budget) {
+    fn observe(
+        &mut self,
+        facts: &Facts,
+        segment: &Segment,
+        options: &Options,
+        budget: &mut Budget,
+    ) {
         let handshake = self.handshake.round_trip();
         let [own, other] = [usize::from(!facts.forward), usize::from(facts.forward)];
         self.rounds[own].data(facts, handshake);
         self.rounds[other].ack(facts);
         if budget.events > 0 {
             let numbers = self.sides[usize::from(segment.forward)].board.numbers;
-            self.events
-                .record(facts, segment.options.sack.as_slice(), |number| numbers.near(number));
+            self.events.record(facts, options.sack.as_slice(), |number| numbers.near(number));
             budget.events -= 1;
         } else {
             self.events.left_out += 1;

@@ -3,6 +3,7 @@
 
 use sojourn_core::Ecn;
 
+use super::side::RoundTrip;
 use crate::report::Distribution;
 use crate::samples::Samples;
 
@@ -17,19 +18,23 @@ struct Round {
     since: u64,
 }
 
-/// Of an acknowledgement: how far it goes, what was sent, and the round trip as far as it is known.
+/// Of an acknowledgement: how far it goes, what was sent, and the round trip before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     pub(crate) at: u64,
     pub(crate) una: i64,
     pub(crate) next: i64,
-    pub(crate) rtt: Option<u64>,
+    pub(crate) rtt: RoundTrip,
 }
 
 impl Round {
+    #[inline]
     fn is_over(&mut self, progress: &Progress) -> bool {
-        let least = progress.rtt.map_or(0, |rtt| (rtt as f64 * LEAST_ROUND) as u64);
-        let is_over = progress.una >= self.end && progress.at.saturating_sub(self.since) >= least;
+        if progress.una < self.end {
+            return false;
+        }
+        let least = progress.rtt.get().map_or(0, |rtt| (rtt as f64 * LEAST_ROUND) as u64);
+        let is_over = progress.at.saturating_sub(self.since) >= least;
         if is_over {
             *self = Self { end: progress.next, since: progress.at };
         }
@@ -49,12 +54,14 @@ pub(crate) struct Fractions {
 }
 
 impl Fractions {
+    #[inline]
     pub(crate) fn data(&mut self, ecn: Ecn) {
         self.packets += 1;
         self.ce += u32::from(ecn == Ecn::Ce);
         self.ect1 += u32::from(ecn == Ecn::Ect1);
     }
 
+    #[inline]
     pub(crate) fn acked(&mut self, progress: &Progress) {
         if self.packets == 0 || !self.round.is_over(progress) {
             return;
@@ -117,6 +124,7 @@ pub(crate) struct Esce {
 
 impl Esce {
     /// Bytes acknowledged by one packet.
+    #[inline]
     pub(crate) fn acked(&mut self, bytes: u64, is_marked: bool, progress: &Progress) {
         let marked = if is_marked { bytes } else { 0 };
         self.acked += bytes;

@@ -2,6 +2,7 @@
 //! RFC 9768 3.1).
 
 use sojourn_core::Ecn;
+use sojourn_wire::options::Options;
 use sojourn_wire::tcp::{ACK, RST, SYN};
 
 use super::Segment;
@@ -24,8 +25,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(segment: &Segment) -> Self {
-        let options = &segment.options;
+    fn of(segment: &Segment, options: &Options) -> Self {
         Self {
             at: segment.at,
             seq: segment.seq,
@@ -34,15 +34,16 @@ impl Seen {
             mss: options.mss,
             window_scale: options.window_scale,
             sack: options.sack_permitted,
-            timestamps: options.timestamps.is_some(),
+            timestamps: segment.timestamps.is_some(),
             is_cut: segment.is_cut,
             again: 0,
         }
     }
 
-    /// Another copy: its flags and codepoint count, because a sender may ask for less in a copy (RFC 9768 3.1.4).
-    fn repeat(&mut self, segment: &Segment) {
-        *self = Self { again: self.again + 1, ..Self::of(segment) };
+    /// Behind an earlier copy: the flags and codepoint of the last one count, because a sender may ask for less in a
+    /// copy (RFC 9768 3.1.4).
+    fn after(self, earlier: Option<Self>) -> Self {
+        Self { again: earlier.map_or(0, |earlier| earlier.again + 1), ..self }
     }
 }
 
@@ -58,58 +59,99 @@ pub(crate) struct Handshake {
     /// Of the opener, of the peer.
     fin: [bool; 2],
     reset: bool,
+    agreed: Agreed,
+}
+
+/// What follows from these segments, which each later one asks for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Agreed {
+    mss: Option<u32>,
+    /// Of the peer, of the opener.
+    window_shifts: [Option<u8>; 2],
+    round_trip: Option<u64>,
 }
 
 impl Handshake {
     /// Takes a segment; true if its ACE field is part of the handshake and no counter.
-    pub(crate) fn segment(&mut self, segment: &Segment) -> bool {
+    #[inline]
+    pub(crate) fn segment(&mut self, segment: &Segment, options: &Options) -> bool {
         self.reset |= segment.has(RST);
         self.fin[usize::from(!segment.forward)] |= segment.has(sojourn_wire::tcp::FIN);
         if segment.has(RST) {
             return true;
         }
-        match segment.flags & (SYN | ACK) {
-            SYN => match &mut self.syn {
-                Some(syn) if segment.forward && syn.seq == segment.seq => syn.repeat(segment),
-                Some(_) => {}
-                None => {
-                    self.syn = Some(Seen::of(segment));
-                    self.first_syn = segment.at;
-                }
-            },
-            ACK if segment.forward => {
-                let Some(answer) = self.answer.filter(|_| !self.is_over) else { return false };
-                let is_pure = segment.data == 0;
-                let completes = segment.ack == answer.seq.wrapping_add(1);
-                self.is_over = true;
-                self.third = completes.then(|| (segment.at, is_pure.then(|| segment.ace())));
-                return completes && is_pure;
+        match (segment.has(SYN), segment.has(ACK)) {
+            (false, true) => segment.forward && !self.is_over && self.complete(segment),
+            (false, false) => true,
+            (true, is_answer) => {
+                self.open(segment, options, is_answer);
+                true
             }
-            ACK => return false,
-            _ if segment.forward => {}
-            _ => match &mut self.answer {
-                Some(answer) => answer.repeat(segment),
-                None => self.answer = Some(Seen::of(segment)),
-            },
         }
-        true
     }
 
-    /// Shift counts of the windows that both ends offer. None without both SYNs, whose options were captured.
+    /// Takes a SYN or SYN/ACK.
+    fn open(&mut self, segment: &Segment, options: &Options, is_answer: bool) {
+        let seen = Seen::of(segment, options);
+        if is_answer {
+            if !segment.forward {
+                self.answer = Some(seen.after(self.answer));
+            }
+        } else if let Some(syn) = self.syn {
+            if segment.forward && syn.seq == segment.seq {
+                self.syn = Some(seen.after(self.syn));
+            }
+        } else {
+            self.syn = Some(seen);
+            self.first_syn = segment.at;
+        }
+        self.agree();
+    }
+
+    /// Takes the opener's first ACK behind the SYN/ACK; true if it completes the handshake and has no data.
+    fn complete(&mut self, segment: &Segment) -> bool {
+        let Some(answer) = &self.answer else { return false };
+        let is_pure = segment.data == 0;
+        let completes = segment.ack == answer.seq.wrapping_add(1);
+        self.is_over = true;
+        self.third = completes.then(|| (segment.at, is_pure.then(|| segment.ace())));
+        self.agree();
+        completes && is_pure
+    }
+
+    fn agree(&mut self) {
+        self.agreed = Agreed {
+            mss: self.least_mss(),
+            window_shifts: self.window_shifts(),
+            round_trip: self.whole_round_trip(),
+        };
+    }
+
+    /// Shift count of the windows that an end offers. None without both SYNs, whose options were captured.
+    #[inline]
     pub(crate) fn window_shift(&self, forward: bool) -> Option<u8> {
-        let (syn, answer) = (self.syn?, self.answer?);
+        self.agreed.window_shifts[usize::from(forward)]
+    }
+
+    fn window_shifts(&self) -> [Option<u8>; 2] {
+        let Some((syn, answer)) = self.syn.zip(self.answer) else { return [None; 2] };
         if syn.is_cut || answer.is_cut {
-            return None;
+            return [None; 2];
         }
         // RFC 7323 2.3: at most 14, and only if both offer it.
-        Some(match (syn.window_scale, answer.window_scale) {
-            (Some(opener), Some(peer)) => (if forward { opener } else { peer }).min(14),
-            _ => 0,
-        })
+        match (syn.window_scale, answer.window_scale) {
+            (Some(opener), Some(peer)) => [peer, opener].map(|shift| Some(shift.min(14))),
+            _ => [Some(0); 2],
+        }
     }
 
     /// Payload of the largest segments: the least offer (RFC 9293 3.7.1), less timestamps.
+    #[inline]
     pub(crate) fn mss(&self) -> Option<u32> {
+        self.agreed.mss
+    }
+
+    fn least_mss(&self) -> Option<u32> {
         let offers = [self.syn?.mss, self.answer.and_then(|answer| answer.mss)];
         let least = offers.into_iter().flatten().min()?;
         Some(u32::from(least).saturating_sub(if self.timestamps() { 12 } else { 0 }).max(1))
@@ -126,7 +168,12 @@ impl Handshake {
     }
 
     /// The whole round trip, ns: from the SYN to the ACK that completes the handshake.
+    #[inline]
     pub(crate) fn round_trip(&self) -> Option<u64> {
+        self.agreed.round_trip
+    }
+
+    fn whole_round_trip(&self) -> Option<u64> {
         let syn = self.syn.filter(|syn| syn.again == 0)?;
         self.answer.filter(|answer| answer.again == 0)?;
         Some(self.third?.0.saturating_sub(syn.at))

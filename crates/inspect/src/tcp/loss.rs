@@ -65,6 +65,7 @@ pub(crate) struct Losses {
 
 impl Losses {
     /// New data was sent.
+    #[inline]
     pub(crate) fn sent(&mut self, at: u64) {
         self.sent_at = self.sent_at.max(at);
     }
@@ -146,6 +147,7 @@ impl Losses {
     }
 
     /// An acknowledgement that reports something new.
+    #[inline]
     pub(crate) fn progress(&mut self, at: u64, advanced: bool, una: i64) {
         self.progress_at = self.progress_at.max(at);
         if advanced {
@@ -161,6 +163,7 @@ impl Losses {
     }
 
     /// A duplicate acknowledgement (RFC 5681 2).
+    #[inline]
     pub(crate) fn duplicate_ack(&mut self) {
         self.duplicate_acks += 1;
     }
@@ -181,6 +184,7 @@ impl Losses {
 
     /// The data from `from` on is acknowledged with this echo: if it is older than the copy's timestamp, the first
     /// transmission had arrived (RFC 3522 3.2).
+    #[inline]
     pub(crate) fn echoed(&mut self, from: i64, echo: u32) {
         let Some(copy) = self.pending.iter_mut().find(|copy| copy.start == from) else { return };
         if !copy.is_spurious && copy.stamp.is_some_and(|stamp| is_newer(stamp, echo)) {

@@ -22,6 +22,7 @@ impl Numbers {
     }
 
     /// The number without wraps; None if it is too far from all before.
+    #[inline]
     pub(crate) fn extend(&mut self, number: u32) -> Option<i64> {
         let origin = *self.origin.get_or_insert_with(|| number.wrapping_sub(1));
         let distance = number.wrapping_sub(origin).wrapping_sub(self.highest as u32) as i32;
@@ -38,6 +39,7 @@ impl Numbers {
     }
 
     /// The number of a SACK block's edge, which moves nothing.
+    #[inline]
     pub(crate) fn near(&self, number: u32) -> i64 {
         let relative = number.wrapping_sub(self.origin.unwrap_or(number));
         self.highest + i64::from(relative.wrapping_sub(self.highest as u32) as i32)

@@ -14,6 +14,7 @@ const TICKS: [f64; 6] = [0.001, 1.0, 4.0, 10.0, 100.0, 500.0];
 const NEAR: f64 = 0.05;
 
 /// `a` is newer than `b` (RFC 7323 5.2).
+#[inline]
 pub(crate) fn is_newer(a: u32, b: u32) -> bool {
     a.wrapping_sub(b) as i32 > 0
 }
@@ -34,6 +35,7 @@ pub(crate) struct Stamps {
 impl Stamps {
     /// A packet of this direction, which the other end acknowledges if it `asks`. Values that do not grow are of
     /// reordered packets, or of a tick that has a packet.
+    #[inline]
     pub(crate) fn sent(&mut self, at: u64, value: u32, asks: bool) {
         self.first.get_or_insert((value, at));
         if self.newest.is_none_or(|(newest, _)| is_newer(value, newest)) {
@@ -50,6 +52,7 @@ impl Stamps {
     }
 
     /// A packet of the other direction echoes a value: the first that does gives a round trip, in ns.
+    #[inline]
     pub(crate) fn echoed(&mut self, at: u64, echo: u32) -> Option<u64> {
         while let Some(&(value, sent)) = self.waiting.front() {
             if is_newer(value, echo) {
@@ -66,6 +69,7 @@ impl Stamps {
     }
 
     /// The value is older than another before it.
+    #[inline]
     pub(crate) fn is_old(&self, value: u32) -> bool {
         self.newest.is_some_and(|(newest, _)| is_newer(newest, value))
     }

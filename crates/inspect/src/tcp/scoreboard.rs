@@ -142,16 +142,19 @@ impl Scoreboard {
     }
 
     /// Next byte expected by the receiver.
+    #[inline]
     pub(crate) fn una(&self) -> i64 {
         self.una.or(self.next).unwrap_or(1)
     }
 
     /// Next byte that was not sent.
+    #[inline]
     pub(crate) fn next(&self) -> i64 {
         self.next.or(self.una).unwrap_or(1)
     }
 
     /// Bytes sent and neither acknowledged nor SACKed; 0 where only one direction was captured.
+    #[inline]
     pub(crate) fn in_flight(&self) -> u64 {
         match (self.next, self.una) {
             (Some(next), Some(una)) if next > una => {
@@ -172,6 +175,7 @@ impl Scoreboard {
     }
 
     /// Takes data; `zero_window` says that the receiver has closed its window.
+    #[inline]
     pub(crate) fn data(&mut self, piece: &Piece, zero_window: bool) -> Placed {
         let (start, end) = (piece.seq, piece.seq + i64::from(piece.len));
         let next = *self.next.get_or_insert(start);
@@ -216,6 +220,7 @@ impl Scoreboard {
         if is_duplicate { Placed::Duplicate } else { Placed::Repeats }
     }
 
+    #[inline]
     fn push(&mut self, piece: &Piece, start: i64, end: i64) {
         if self.sent.len() < MOST_SENT {
             let &Piece { at, id, segments, .. } = piece;
@@ -270,6 +275,7 @@ impl Scoreboard {
 
     /// Takes an acknowledgement number and SACK blocks; `mss` counts packets of data that was not captured. None if
     /// the number is older than one before it.
+    #[inline]
     pub(crate) fn ack(
         &mut self,
         at: u64,
@@ -296,6 +302,7 @@ impl Scoreboard {
         Some(delivered)
     }
 
+    #[inline]
     fn advance(&mut self, at: u64, una: i64, ack: i64, mss: u32, delivered: &mut Delivered) {
         self.una = Some(ack);
         // One more is a FIN that was not captured.

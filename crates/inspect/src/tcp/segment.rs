@@ -7,34 +7,38 @@ use sojourn_wire::tcp::{ACK, FIN, HEADER_BYTES, RST, SYN};
 
 use crate::Packet;
 
-/// A segment.
+/// A segment, without the options that few segments have: three quarters of a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     /// Since the first packet of the capture, ns.
     pub(crate) at: u64,
-    /// From the opener.
-    pub(crate) forward: bool,
-    pub(crate) ecn: Ecn,
-    pub(crate) ip_len: u32,
-    /// IPv4 identification, 0 of IPv6.
-    pub(crate) id: u16,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
+    /// Bytes of data.
+    pub(crate) data: u32,
+    pub(crate) ip_len: u32,
+    /// Timestamp value and echo reply.
+    pub(crate) timestamps: Option<(u32, u32)>,
+    /// IPv4 identification, 0 of IPv6.
+    pub(crate) id: u16,
     /// AE (256) down to FIN (1).
     pub(crate) flags: u16,
     /// As it is in the header.
     pub(crate) window: u16,
-    /// Bytes of data.
-    pub(crate) data: u32,
-    /// Those that were kept of the packet.
-    pub(crate) options: Options,
+    pub(crate) ecn: Ecn,
+    /// From the opener.
+    pub(crate) forward: bool,
     /// The capture does not have all of its options.
     pub(crate) is_cut: bool,
+    /// It has other options than timestamps.
+    pub(crate) has_options: bool,
 }
 
 impl Segment {
-    /// Reads one; None if not even the fixed part of the header is there, or its length is not possible.
-    pub(crate) fn parse(packet: &Packet<'_>) -> Option<Self> {
+    /// Reads one, and its options where there are others than timestamps. None if not even the fixed part of the header
+    /// is there, or its length is not possible.
+    #[inline]
+    pub(crate) fn parse(packet: &Packet<'_>) -> Option<(Self, Option<Options>)> {
         let header = packet.payload.first_chunk::<HEADER_BYTES>()?;
         let half = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
         let word = |at: usize| u32::from(half(at)) << 16 | u32::from(half(at + 2));
@@ -44,22 +48,26 @@ impl Segment {
         }
         let kept = &packet.payload[HEADER_BYTES..header_len.min(packet.payload.len())];
         let is_cut = packet.payload.len() < header_len;
-        Some(Self {
+        let (timestamps, options) = options(kept, is_cut);
+        let segment = Self {
             at: packet.at,
-            forward: packet.forward,
-            ecn: packet.ecn,
-            ip_len: packet.ip_len,
-            id: packet.id,
             seq: word(4),
             ack: word(8),
+            data: packet.payload_len - header_len as u32,
+            ip_len: packet.ip_len,
+            timestamps,
+            id: packet.id,
             flags: half(12) & 0x1ff,
             window: half(14),
-            data: packet.payload_len - header_len as u32,
-            options: options(kept, is_cut),
+            ecn: packet.ecn,
+            forward: packet.forward,
             is_cut,
-        })
+            has_options: options.is_some(),
+        };
+        Some((segment, options))
     }
 
+    #[inline]
     pub(crate) fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
@@ -89,8 +97,9 @@ impl Segment {
     }
 }
 
-/// Options as far as they are there and whole.
-fn options(bytes: &[u8], is_cut: bool) -> Options {
+/// Timestamps, and options where there are others, as far as they are there and whole.
+#[inline]
+fn options(bytes: &[u8], is_cut: bool) -> (Option<(u32, u32)>, Option<Options>) {
     // What nearly all segments have: two NOPs and timestamps (RFC 7323 appendix A).
     if let [1, 1, 8, 10, rest @ ..] = bytes
         && let Some((values, [])) = rest.split_first_chunk::<8>()
@@ -98,8 +107,16 @@ fn options(bytes: &[u8], is_cut: bool) -> Options {
         let word = |at: usize| {
             u32::from_be_bytes([values[at], values[at + 1], values[at + 2], values[at + 3]])
         };
-        return Options { timestamps: Some((word(0), word(4))), ..Options::default() };
+        return (Some((word(0), word(4))), None);
     }
+    if bytes.is_empty() {
+        return (None, None);
+    }
+    let options = any_options(bytes, is_cut);
+    (options.timestamps, (!options.is_plain()).then_some(options))
+}
+
+fn any_options(bytes: &[u8], is_cut: bool) -> Options {
     if !is_cut {
         return Options::parse(bytes).unwrap_or_default();
     }
@@ -119,28 +136,9 @@ fn options(bytes: &[u8], is_cut: bool) -> Options {
 /// have, are kept apart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
-    segments: Vec<Short>,
+    segments: Vec<Segment>,
     /// Of those that say so, in their order.
     options: Vec<Options>,
-}
-
-/// A segment without its options: three quarters of a cache line.
-#[derive(Clone, Copy, Debug)]
-struct Short {
-    at: u64,
-    seq: u32,
-    ack: u32,
-    data: u32,
-    ip_len: u32,
-    timestamps: Option<(u32, u32)>,
-    id: u16,
-    flags: u16,
-    window: u16,
-    ecn: Ecn,
-    forward: bool,
-    is_cut: bool,
-    /// It has other options than timestamps.
-    has_options: bool,
 }
 
 impl Kept {
@@ -153,84 +151,29 @@ impl Kept {
         self.segments.reserve_exact(many);
     }
 
-    pub(crate) fn push(&mut self, segment: &Segment) {
-        let &Segment {
-            at,
-            forward,
-            ecn,
-            ip_len,
-            id,
-            seq,
-            ack,
-            flags,
-            window,
-            data,
-            options,
-            is_cut,
-        } = segment;
-        let has_options = !options.is_plain();
-        if has_options {
+    #[inline]
+    pub(crate) fn push(&mut self, segment: &Segment, options: Option<&Options>) {
+        if let Some(options) = options {
             self.options.reserve_exact(1);
-            self.options.push(options);
+            self.options.push(*options);
         }
-        self.segments.reserve_exact(if self.segments.len() == self.segments.capacity() {
-            4
-        } else {
-            0
-        });
-        self.segments.push(Short {
-            at,
-            seq,
-            ack,
-            data,
-            ip_len,
-            timestamps: options.timestamps,
-            id,
-            flags,
-            window,
-            ecn,
-            forward,
-            is_cut,
-            has_options,
-        });
+        if self.segments.len() == self.segments.capacity() {
+            self.segments.reserve_exact(4);
+        }
+        self.segments.push(*segment);
     }
 
-    /// Gives all in their order, and keeps the memory.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(&Segment)) {
-        let mut apart = self.options.drain(..);
-        for short in self.segments.drain(..) {
-            let Short {
-                at,
-                seq,
-                ack,
-                data,
-                ip_len,
-                timestamps,
-                id,
-                flags,
-                window,
-                ecn,
-                forward,
-                is_cut,
-                has_options,
-            } = short;
-            let found = if has_options { apart.next() } else { None };
-            let options = found.unwrap_or_else(|| Options { timestamps, ..Options::default() });
-            take(&Segment {
-                at,
-                forward,
-                ecn,
-                ip_len,
-                id,
-                seq,
-                ack,
-                flags,
-                window,
-                data,
-                options,
-                is_cut,
-            });
+    /// Gives all in their order, each with its options other than timestamps, and keeps the memory.
+    #[inline]
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(&Segment, &Options)) {
+        let none = Options::default();
+        let mut apart = self.options.iter();
+        for segment in &self.segments {
+            let found = if segment.has_options { apart.next() } else { None };
+            take(segment, found.unwrap_or(&none));
         }
+        self.segments.clear();
+        self.options.clear();
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) struct Acks {
 }
 
 impl Acks {
+    #[inline]
     pub(crate) fn add(&mut self, at: u64, bytes: u64) {
         self.bytes += bytes;
         self.first.get_or_insert((at, bytes));
@@ -40,12 +41,34 @@ impl Acks {
 pub(crate) struct Smoothed(Option<u64>);
 
 impl Smoothed {
+    #[inline]
     pub(crate) fn record(&mut self, rtt: u64) {
         self.0 = Some(self.0.map_or(rtt, |old| old - old / 8 + rtt / 8));
     }
 
+    #[inline]
     pub(crate) const fn get(self) -> Option<u64> {
         self.0
+    }
+}
+
+/// The whole round trip, of which each end's captured data show a half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundTrip {
+    pub(crate) halves: [Smoothed; 2],
+    pub(crate) handshake: Option<u64>,
+}
+
+impl RoundTrip {
+    /// Both halves, ns, seen from where the capture was made; else that of the handshake.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<u64> {
+        let [there, back] = self.halves;
+        match (there.get(), back.get()) {
+            (Some(there), Some(back)) => Some(there.saturating_add(back)),
+            (Some(half), None) | (None, Some(half)) => Some(half.max(self.handshake.unwrap_or(0))),
+            (None, None) => self.handshake,
+        }
     }
 }
 

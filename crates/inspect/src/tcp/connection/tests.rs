@@ -32,8 +32,9 @@ fn segment(at_ms: u64, forward: bool, seq: u32, flags: u16) -> Segment {
         flags,
         window: 1000,
         data: 0,
-        options: Options::default(),
+        timestamps: None,
         is_cut: false,
+        has_options: false,
     }
 }
 
@@ -53,14 +54,14 @@ impl Wire {
             ..Options::default()
         };
         let mut syn = segment(0, true, Self::ISN, SYN);
-        syn.options = offer(0);
-        wire.take(&syn);
+        syn.timestamps = offer(0).timestamps;
+        wire.take_with(&syn, &offer(0));
         let mut answer = segment(RTT, false, 7, SYN | ACK);
-        (answer.options, answer.ack) = (offer(0), Self::ISN.wrapping_add(1));
-        wire.take(&answer);
+        (answer.timestamps, answer.ack) = (offer(0).timestamps, Self::ISN.wrapping_add(1));
+        wire.take_with(&answer, &offer(0));
         let mut third = segment(RTT, true, Self::ISN.wrapping_add(1), ACK);
         third.ack = 8;
-        third.options.timestamps = stamps.then_some((RTT as u32, 0));
+        third.timestamps = stamps.then_some((RTT as u32, 0));
         wire.take(&third);
         wire
     }
@@ -68,7 +69,11 @@ impl Wire {
     const ISN: u32 = u32::MAX - 2500;
 
     fn take(&mut self, segment: &Segment) {
-        self.connection.segment(segment, &mut budget());
+        self.take_with(segment, &Options::default());
+    }
+
+    fn take_with(&mut self, segment: &Segment, options: &Options) {
+        self.connection.segment(segment, options, &mut budget());
     }
 
     /// The `n`th segment of data.
@@ -84,7 +89,7 @@ impl Wire {
         let mut data = segment(at, true, Self::ISN.wrapping_add(1 + from), ACK);
         self.id += 1;
         (data.data, data.ack, data.id, data.ip_len) = (len, 8, self.id, 52 + len);
-        data.options.timestamps = self.stamps.then_some((at as u32, 0));
+        data.timestamps = self.stamps.then_some((at as u32, 0));
         self.take(&data);
         *self.connection.events.again.last().expect("an event")
     }
@@ -94,11 +99,12 @@ impl Wire {
         let number = |n: u32| Self::ISN.wrapping_add(1 + n * MSS);
         let mut ack = segment(at, false, 8, ACK);
         ack.ack = number(n);
+        let mut options = Options::default();
         for &(left, right) in blocks {
-            ack.options.sack.push((number(left), number(right)));
+            options.sack.push((number(left), number(right)));
         }
-        ack.options.timestamps = self.stamps.then_some((at as u32, self.echo));
-        self.take(&ack);
+        ack.timestamps = self.stamps.then_some((at as u32, self.echo));
+        self.take_with(&ack, &options);
     }
 
     fn counts(&self) -> Retransmissions {
@@ -166,9 +172,8 @@ fn the_last_segment_after_two_round_trips_is_a_probe_and_then_a_timeout() {
 fn without_sack_there_is_no_probe() {
     let mut wire = Wire::new(true);
     wire.connection = Connection::default();
-    let mut syn = segment(0, true, Wire::ISN, SYN);
-    syn.options.mss = Some(1000);
-    wire.take(&syn);
+    let syn = segment(0, true, Wire::ISN, SYN);
+    wire.take_with(&syn, &Options { mss: Some(1000), ..Options::default() });
     wire.data(0, 0);
     assert_eq!(wire.data(1000, 0), Again::Rto);
 }
@@ -293,14 +298,14 @@ fn a_capture_that_begins_late_misses_nothing() {
     let mut connection = Connection::default();
     let mut ack = segment(0, false, 900, ACK);
     ack.ack = 5000;
-    connection.segment(&ack, &mut budget());
+    connection.segment(&ack, &Options::default(), &mut budget());
     for n in 0..4_u32 {
         let mut data = segment(u64::from(n), true, 7000 + n * MSS, ACK);
         (data.data, data.ack) = (MSS, 900);
-        connection.segment(&data, &mut budget());
+        connection.segment(&data, &Options::default(), &mut budget());
         ack.at = data.at + MS;
         ack.ack = 6000 + n * MSS;
-        connection.segment(&ack, &mut budget());
+        connection.segment(&ack, &Options::default(), &mut budget());
     }
     assert_eq!(connection.sides[0].board.missing(), 0);
     assert_eq!(connection.sides[0].losses.counts.all, 0);
@@ -364,9 +369,9 @@ proptest! {
             let mut blocks = Blocks::default();
             (0..n as u32).for_each(|i| blocks.push((other.0 % 40_000, (other.1 ^ i) % 40_000)));
             (part.data, part.ack, part.id) = (len, ack, other.0 as u16);
-            part.options.sack = blocks;
-            part.options.timestamps = (n > 1).then_some(other);
-            connection.segment(&part, &mut budget);
+            let options = Options { sack: blocks, ..Options::default() };
+            part.timestamps = (n > 1).then_some(other);
+            connection.segment(&part, &options, &mut budget);
             data += u64::from(len > 0);
         }
         let packets: u64 = connection.sides.iter().map(|side| side.stream.packets).sum();

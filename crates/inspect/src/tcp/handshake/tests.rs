@@ -14,8 +14,9 @@ fn segment(at: u64, forward: bool, flags: u16, ace: u8, ecn: Ecn) -> Segment {
         flags: flags | u16::from(ace) << 6,
         window: 0,
         data: 0,
-        options: Options::default(),
+        timestamps: None,
         is_cut: false,
+        has_options: false,
     }
 }
 
@@ -23,10 +24,15 @@ fn segment(at: u64, forward: bool, flags: u16, ace: u8, ecn: Ecn) -> Segment {
 fn opened(syn: u8, answer: u8, third: u8) -> Handshake {
     let mut handshake = Handshake::default();
     let codepoint = if syn == 0b111 { Ecn::Ect1 } else { Ecn::NotEct };
-    assert!(handshake.segment(&segment(1, true, SYN, syn, codepoint)));
-    assert!(handshake.segment(&segment(5, false, SYN | ACK, answer, Ecn::NotEct)));
-    assert!(handshake.segment(&segment(6, true, ACK, third, Ecn::NotEct)));
-    assert!(!handshake.segment(&segment(7, true, ACK, third, Ecn::NotEct)), "a counter");
+    assert!(handshake.segment(&segment(1, true, SYN, syn, codepoint), &Options::default()));
+    assert!(
+        handshake.segment(&segment(5, false, SYN | ACK, answer, Ecn::NotEct), &Options::default())
+    );
+    assert!(handshake.segment(&segment(6, true, ACK, third, Ecn::NotEct), &Options::default()));
+    assert!(
+        !handshake.segment(&segment(7, true, ACK, third, Ecn::NotEct), &Options::default()),
+        "a counter"
+    );
     handshake
 }
 
@@ -62,10 +68,13 @@ fn flags_of_the_handshake_agree_on_a_mode() {
 #[test]
 fn a_repeated_syn_without_ecn_counts() {
     let mut handshake = Handshake::default();
-    handshake.segment(&segment(0, true, SYN, 0b111, Ecn::Ect1));
-    handshake.segment(&segment(1_000_000_000, true, SYN, 0b000, Ecn::NotEct));
-    handshake.segment(&segment(1_020_000_000, false, SYN | ACK, 0b000, Ecn::NotEct));
-    handshake.segment(&segment(1_020_000_000, true, ACK, 0b000, Ecn::NotEct));
+    handshake.segment(&segment(0, true, SYN, 0b111, Ecn::Ect1), &Options::default());
+    handshake.segment(&segment(1_000_000_000, true, SYN, 0b000, Ecn::NotEct), &Options::default());
+    handshake.segment(
+        &segment(1_020_000_000, false, SYN | ACK, 0b000, Ecn::NotEct),
+        &Options::default(),
+    );
+    handshake.segment(&segment(1_020_000_000, true, ACK, 0b000, Ecn::NotEct), &Options::default());
     let report = handshake.report(false);
     assert_eq!((report.ecn, report.syn_retransmissions), (Some(EcnMode::None), 1));
     assert_eq!((report.syn_rtt_ms, report.handshake_ms), (None, Some(1020.0)));
