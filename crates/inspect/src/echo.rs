@@ -81,7 +81,7 @@ impl Echoes {
                     && asked <= at
                 {
                     let rtt = &mut self.answered[usize::from(!asked_forward)];
-                    rtt.record((at - asked) as f64 / 1e6);
+                    rtt.record_ms(at - asked);
                 }
             }
         }

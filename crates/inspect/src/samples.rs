@@ -11,6 +11,8 @@ const COARSE: u32 = f64::MANTISSA_DIGITS - 1 - FINE_BITS;
 const LEAST: f64 = 1e-9;
 /// As those above this share the highest.
 const MOST: f64 = 1e15;
+/// The bits of the lowest bucket.
+const LOWEST: u32 = (LEAST.to_bits() >> COARSE) as u32;
 
 /// Samples of one quantity. Empty, it owns no memory; else 4 bytes for each bucket between the smallest and the
 /// largest sample, 64 for each factor of two and at most 21 kB.
@@ -34,14 +36,14 @@ impl Samples {
     /// Adds a sample; what is no number is none.
     #[inline]
     pub fn record(&mut self, value: f64) {
-        if !value.is_finite() {
-            return;
-        }
-        let bucket = bucket(value);
-        let at = bucket.wrapping_sub(self.first) as usize;
+        // A sample in a bucket that there is needs no other test: the sign and the exponents of what has none of its own
+        // lie outside of all.
+        let positive = if value == 0.0 { LEAST } else { value };
+        let at = bits(positive).wrapping_sub(LOWEST).wrapping_sub(self.first) as usize;
         match self.counts.get_mut(at) {
             Some(count) => *count = count.saturating_add(1),
-            None => *self.room(value, bucket) += 1,
+            None if value.is_finite() => *self.room(value) += 1,
+            None => return,
         }
         self.n += 1;
         let distance = value - self.origin;
@@ -55,9 +57,24 @@ impl Samples {
         }
     }
 
-    /// The count of a bucket outside of those that there are; of the first sample, where the distances begin.
-    #[cold]
-    fn room(&mut self, value: f64, bucket: u32) -> &mut u32 {
+    /// Adds a time in ns as one in ms.
+    #[inline]
+    pub(crate) fn record_ms(&mut self, ns: u64) {
+        // Times have 60 bits, and a signed number is a double with one instruction.
+        self.record(ns.cast_signed() as f64 / 1e6);
+    }
+
+    /// Adds a number of bytes or packets.
+    #[inline]
+    pub(crate) fn record_number(&mut self, n: u64) {
+        self.record(n.cast_signed() as f64);
+    }
+
+    /// The count of a sample outside of the buckets that there are, or beyond the lowest or highest; of the first one, where
+    /// the distances begin.
+    #[inline(never)]
+    fn room(&mut self, value: f64) -> &mut u32 {
+        let bucket = bucket(value);
         if self.n == 0 {
             (self.origin, self.min, self.max) = (value, value, value);
             self.first = bucket;
@@ -118,11 +135,14 @@ impl Samples {
     }
 }
 
-/// Exponent and leading bits of the fraction, as one number that grows with the sample.
+/// Sign, exponent and leading bits of the fraction: a number that grows with samples that are not negative.
 #[inline]
+fn bits(value: f64) -> u32 {
+    (value.to_bits() >> COARSE) as u32
+}
+
 fn bucket(value: f64) -> u32 {
-    let lowest = (LEAST.to_bits() >> COARSE) as u32;
-    (value.clamp(LEAST, MOST).to_bits() >> COARSE) as u32 - lowest
+    bits(value.clamp(LEAST, MOST)) - LOWEST
 }
 
 /// What a bucket's samples are taken for.
@@ -130,7 +150,7 @@ fn middle(bucket: u32) -> f64 {
     if bucket == 0 {
         return 0.0;
     }
-    let bits = u64::from(bucket) + (LEAST.to_bits() >> COARSE);
+    let bits = u64::from(bucket) + u64::from(LOWEST);
     f64::midpoint(f64::from_bits(bits << COARSE), f64::from_bits((bits + 1) << COARSE))
 }
 

@@ -38,7 +38,7 @@ impl Stream {
         self.ip_bytes += u64::from(ip_len);
         count(&mut self.ecn, ecn);
         if let Some(last) = self.last.replace(at) {
-            self.packet_gap_ms.record(at.saturating_sub(last) as f64 / 1e6);
+            self.packet_gap_ms.record_ms(at.saturating_sub(last));
         }
         if data == 0 {
             return;
@@ -55,9 +55,9 @@ impl Stream {
         self.rate.add(at, u64::from(data));
         if let Some(last) = self.last_data {
             let gap = at.saturating_sub(last);
-            self.gap_ms.record(gap as f64 / 1e6);
+            self.gap_ms.record_ms(gap);
             if gap > BURST_GAP {
-                self.bursts.record(self.burst as f64);
+                self.bursts.record_number(self.burst);
                 self.burst = 0;
             }
         }
@@ -74,7 +74,7 @@ impl Stream {
     /// The same with a rate that is known better.
     pub(crate) fn report_at(mut self, rate_mbps: Option<Distribution>) -> report::Direction {
         if self.burst > 0 {
-            self.bursts.record(self.burst as f64);
+            self.bursts.record_number(self.burst);
         }
         let burst_bytes = self.bursts.distribution();
         let rate_mbps = rate_mbps.or_else(|| self.rate.samples.distribution());
@@ -147,15 +147,15 @@ impl Runs {
             return;
         };
         if is_marked {
-            runs.ms.record(at.saturating_sub(std::mem::replace(&mut runs.last, at)) as f64 / 1e6);
+            runs.ms.record_ms(at.saturating_sub(std::mem::replace(&mut runs.last, at)));
             if runs.run == 0 {
-                runs.gaps.record(runs.gap as f64);
+                runs.gaps.record_number(runs.gap);
                 runs.gap = 0;
             }
             runs.run += 1;
         } else {
             if runs.run > 0 {
-                runs.lengths.record(runs.run as f64);
+                runs.lengths.record_number(runs.run);
                 runs.run = 0;
             }
             runs.gap += 1;
@@ -165,7 +165,7 @@ impl Runs {
     /// Runs, the last one too, and gaps.
     fn report(mut self) -> (Option<Distribution>, Option<Distribution>) {
         if self.run > 0 {
-            self.lengths.record(self.run as f64);
+            self.lengths.record_number(self.run);
         }
         (self.lengths.distribution(), self.gaps.distribution())
     }

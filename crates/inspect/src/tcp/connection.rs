@@ -145,11 +145,11 @@ impl Connection {
             return Some(ack);
         };
         if let Some(sent) = delivered.sent {
-            other.rtt_ms.record(segment.at.saturating_sub(sent) as f64 / 1e6);
+            other.rtt_ms.record_ms(segment.at.saturating_sub(sent));
         }
         if let Some(oldest) = delivered.oldest {
             let rtt = segment.at.saturating_sub(oldest);
-            other.delayed_ms.record(rtt as f64 / 1e6);
+            other.delayed_ms.record_ms(rtt);
             other.smoothed.record(rtt);
             ack.rtt = Some(rtt);
         } else if let Some(rtt) = echoed {
@@ -249,7 +249,7 @@ impl Connection {
                     own.losses.again(&copy, &own.board, rtt.get(), sack)
                 } else {
                     own.reordered += 1;
-                    own.depth.record(depth as f64);
+                    own.depth.record_number(depth);
                     Again::Late
                 }
             }
@@ -268,7 +268,7 @@ impl Connection {
         }
         let in_flight = own.board.in_flight();
         if other.acks.first.is_some() {
-            own.in_flight.record(in_flight as f64);
+            own.in_flight.record_number(in_flight);
         }
         Some(Data { seq, len, again, in_flight })
     }

@@ -101,7 +101,7 @@ impl Episodes {
     /// Data of the other end with CWR, from `seq` on.
     pub(crate) fn cwr(&mut self, at: u64, seq: i64) {
         if let Some(since) = self.since.take() {
-            self.ms.record(at.saturating_sub(since) as f64 / 1e6);
+            self.ms.record_ms(at.saturating_sub(since));
             self.answered = Some(seq);
         }
     }

@@ -61,7 +61,7 @@ impl Stamps {
             self.waiting.pop_front();
             if value == echo {
                 let rtt = at.saturating_sub(sent);
-                self.rtt_ms.record(rtt as f64 / 1e6);
+                self.rtt_ms.record_ms(rtt);
                 return Some(rtt);
             }
         }
