@@ -216,7 +216,8 @@ impl<'a> Seen<'a> {
                 ratios.len(),
                 100.0 * median(&marked)
             );
-            return Some(Answer { family: Family::Classic, evidence });
+            let kept = Some(median(&ratios));
+            return Some(Answer { family: Family::Classic, kept, evidence });
         }
         if mild + self.standing() < LEAST_EPISODES.max(AGREE * cut) {
             return None;

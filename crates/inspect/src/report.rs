@@ -278,6 +278,12 @@ pub struct TcpDirection {
     /// The same from the oldest segment that the ACK acknowledges, so that delayed ACKs are in it: what Linux measures
     /// for its smoothed round trip, and `ss` shows (`tcp_clean_rtx_queue`).
     pub rtt_delayed_ms: Option<Distribution>,
+    /// How long its round trips took, as [`crate::rounds`] divides them, without those with pauses, ms: at the receiver,
+    /// where acknowledgements follow at once, with all that delayed the data before.
+    pub round_ms: Option<Distribution>,
+    /// The same at signals, once for each run of round trips with CE or retransmissions but slow start's: a FIFO is full then,
+    /// an AQM above its target.
+    pub round_at_signals_ms: Option<Distribution>,
     /// From the first packet with a timestamp value to the first that echoes it, ms. Its resolution is the tick of the
     /// clock. Of both directions' means the sum is the whole round trip, wherever the capture was made, unless an end
     /// has pauses.
@@ -408,8 +414,17 @@ pub struct Tunnel {
 pub struct Answer {
     /// Which.
     pub family: Family,
+    /// Part of the window that is left after a signal, at the median of those that tell: a half of Reno's (RFC 5681 3.1), 0.7
+    /// of CUBIC's (RFC 9438 4.6). None where the answer comes from elsewhere.
+    pub kept: Option<f64>,
     /// What speaks for it, in one line with numbers.
     pub evidence: String,
+}
+
+impl Answer {
+    pub(crate) const fn new(family: Family, evidence: String) -> Self {
+        Self { family, kept: None, evidence }
+    }
 }
 
 /// Families of congestion control, by how they answer signals.

@@ -9,6 +9,8 @@ use sojourn_core::Ecn;
 
 use crate::events::Again;
 use crate::facts::Facts;
+use crate::report::Distribution;
+use crate::samples::Samples;
 
 /// Rounds of a direction that are kept; later ones are counted.
 pub const MOST: usize = 4096;
@@ -110,6 +112,21 @@ impl Round {
     pub fn rate_mbps(&self) -> f64 {
         if self.duration > 0 { self.bytes as f64 * 8e3 / self.duration as f64 } else { 0.0 }
     }
+}
+
+/// Distributions of durations, ms: of rounds without pauses, and of those around the beginning of CE or losses, the longest
+/// of three: what was lost is sent again about a round later. The first of several is left out: slow start fills a queue in
+/// bursts that rounds do not show.
+pub(crate) fn durations(rounds: &[Round]) -> (Option<Distribution>, Option<Distribution>) {
+    let (mut all, mut at_signals) = (Samples::default(), Samples::default());
+    rounds.iter().filter(|round| !round.is_idle).for_each(|round| all.record_ms(round.duration));
+    let begins = |&at: &usize| !rounds[at - 1].has_signal() && rounds[at].has_signal();
+    let begin: Vec<usize> = (1..rounds.len()).filter(begins).collect();
+    for &at in &begin[usize::from(begin.len() > 1)..] {
+        let around = &rounds[at - 1..rounds.len().min(at + 2)];
+        at_signals.record_ms(around.iter().map(|round| round.duration).max().unwrap_or(0));
+    }
+    (all.distribution(), at_signals.distribution())
 }
 
 fn fraction(part: u32, of: u32) -> f64 {

@@ -37,10 +37,18 @@ END_S = 0.5
 #: With less payload it is a transfer of a size, not a flow that always has data.
 SMALL_S = 2.0
 
+#: A FIFO loses packets at this share of its greatest delay at the least. An AQM does above its target, at a lower share of what
+#: slow start reached; of few losses only a low one tells.
+FULL, LEAST_LOSSES, LOW = 0.9, 3, 0.5
+#: Above this CoDel's queue (RFC 8289 4.4: 5 ms) does not wait with signals, but PIE's does (RFC 8033 5.1: 15 ms).
+LONGEST_CODEL_MS = 12.0
+
 #: In its own queue of a dual one a classic flow has more delay than this (RFC 9332 A.1: 15 ms).
 SHALLOW_MS = 5.0
 
 CONTROLLERS = {"classic": "cubic", "bbr-like": "bbr", "unresponsive": "cubic"}
+#: Reno keeps a half of its window at a signal (RFC 5681 3.1), CUBIC 0.7 (RFC 9438 4.6): in the middle.
+RENO_KEEPS = 0.6
 
 
 @dataclass(frozen=True)
@@ -189,16 +197,18 @@ def _said_of_rate(rate: Rate) -> str:
 def _queue(flows: Sequence[Flow], rate: Rate, base_ms: float) -> list[str]:
     """A queue that would give such marks, losses and delays."""
     largest = max(flows, key=lambda flow: flow.data["data_bytes"])
-    above = (largest.base_rtt_ms or base_ms) - base_ms
-    delay, most = (max((largest.queue_ms(key) or 0.0) + above, 0.0) for key in ("p50", "p99"))
+    is_visible = _sees_queue(largest, base_ms)
+    delay, most = (_delay_ms(largest, base_ms, key, is_visible=is_visible) for key in ("p50", "p99"))
     marks = [flow for flow in flows if flow.ce_percent or _echoes(flow)]
     lost = sum((flow.retransmissions or {}).get("all", 0) for flow in flows)
-    is_visible = _sees_queue(largest, base_ms)
     facts = (
         f"queue delay {delay:.1f} ms at the median, {most:.1f} ms at the 99th percentile"
         if is_visible
-        else "a capture at the receiver does not show the queue's delay"
+        else f"the capture is at the receiver, but round trips take {delay:.1f} ms more than the least at the median,"
+        f" {most:.1f} ms at the 99th percentile"
     )
+    at_signals = _at_signals_ms(largest, base_ms) or 0.0
+    is_like_pie = at_signals > LONGEST_CODEL_MS
     if any(flow.data.get("sce_percent") for flow in flows):
         return [f"# GUESS: SCE marks; {facts}.", 'qdisc = "cnq_cobalt"']
     if marks:
@@ -213,14 +223,47 @@ def _queue(flows: Sequence[Flow], rate: Rate, base_ms: float) -> list[str]:
                 f"# GUESS: one shallow queue that marks all flows alike: {said}.",
                 f'qdisc = "fq_codel flows 1 ecn target {max(delay, 0.1):.1f}ms interval {base_ms:.0f}ms"',
             ]
-        return [f"# GUESS: an AQM with ECN: {said}.", 'qdisc = "fq_codel"' if len(flows) > 1 else 'qdisc = "codel ecn"']
-    if lost and most < 40 and delay < 20:
-        return [f"# GUESS: an AQM without ECN: no CE, {lost} retransmissions; {facts}.", 'qdisc = "codel noecn"']
-    if not is_visible:
-        return [f"# GUESS: a FIFO of the usual length: neither CE nor losses; {facts}.", 'qdisc = "pfifo"']
+        alone = 'qdisc = "pie ecn"' if is_like_pie else 'qdisc = "codel ecn"'
+        return [f"# GUESS: an AQM with ECN: {said}.", 'qdisc = "fq_codel"' if len(flows) > 1 else alone]
+    is_fifo = _is_fifo(largest, base_ms)
+    if lost and (is_fifo is False or (is_fifo is None and most < 40 and delay < 20)):
+        return [
+            f"# GUESS: an AQM without ECN: no CE, {lost} retransmissions; {facts}.",
+            'qdisc = "pie"' if is_like_pie else 'qdisc = "codel noecn"',
+        ]
+    if is_fifo:
+        most = at_signals
     packets = max(int(most * 1e-3 * rate.mbps * 1e6 / 8 / (rate.payload + rate.header)) + 1, 10)
     said = f"no CE, {lost} retransmissions" if lost else "neither CE nor losses"
     return [f"# GUESS: a FIFO as long as the delay shows: {said}; {facts}.", f'qdisc = "pfifo limit {packets}"']
+
+
+def _delay_ms(flow: Flow, base_ms: float, percentile: str, *, is_visible: bool) -> float:
+    """Of the queue at this percentile: above the least round trip, or, at the receiver, how much longer rounds take."""
+    rounds = (flow.data["tcp"] or {}).get("round_ms")
+    if not is_visible and rounds:
+        return max(float(rounds[percentile]) - base_ms, 0.0)
+    above = (flow.base_rtt_ms or base_ms) - base_ms
+    return max((flow.queue_ms(percentile) or 0.0) + above, 0.0)
+
+
+def _at_signals_ms(flow: Flow, base_ms: float) -> float | None:
+    """Delay of the queue where CE or losses begin, at the median; None where the capture shows none."""
+    at_signals = (flow.data["tcp"] or {}).get("round_at_signals_ms")
+    return max(float(at_signals["p50"]) - base_ms, 0.0) if at_signals else None
+
+
+def _is_fifo(flow: Flow, base_ms: float) -> bool | None:
+    """Whether losses begin where the queue is full; None where the capture does not show it."""
+    tcp = flow.data["tcp"] or {}
+    delay = _at_signals_ms(flow, base_ms)
+    if delay is None or not tcp.get("round_ms"):
+        return None
+    share = delay / max(tcp["round_ms"]["max"] - base_ms, 1e-3)
+    if share >= FULL:
+        # An AQM with a low target keeps to it where nothing has ever overshot it.
+        return True if delay > LONGEST_CODEL_MS else None
+    return False if share < LOW or tcp["round_at_signals_ms"]["n"] >= LEAST_LOSSES else None
 
 
 def _sees_queue(flow: Flow, base_ms: float) -> bool:
@@ -307,6 +350,8 @@ def _controller(flow: Flow) -> tuple[str, str]:
         cc = "dctcp"
     elif family == "sce":
         cc = "cubic-sce"
+    elif family == "classic" and (flow.family["kept"] or 1) <= RENO_KEEPS:
+        cc = "reno"
     else:
         cc = CONTROLLERS[family]
     sent = "it sends ECT(1) and" if is_l4s else "it"

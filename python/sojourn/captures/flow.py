@@ -236,9 +236,9 @@ class Flow:
         return tcp["retransmissions"] if tcp else None
 
     @property
-    def family(self) -> dict[str, str] | None:
+    def family(self) -> dict[str, Any] | None:
         """Which congestion control it looks like, with `evidence`."""
-        found: dict[str, str] | None = self.document.get("family")
+        found: dict[str, Any] | None = self.document.get("family")
         return found
 
     @property

@@ -47,6 +47,7 @@ impl Seen<'_> {
             let may_be_scalable = self.is_ect && self.has_ce() && is_half;
             return (!may_be_scalable).then(|| Answer {
                 family: Family::Classic,
+                kept: Some(ratio),
                 evidence: format!("window {ratio:.2} of before after {} losses", ratios.len()),
             });
         }
@@ -92,6 +93,7 @@ impl Seen<'_> {
             && self.pulses + self.excursions + self.probes == 0;
         fits.then(|| Answer {
             family: Family::Classic,
+            kept: (!ratios.is_empty()).then(|| median(&ratios)),
             evidence: format!(
                 "window {fell:.2} of before after the first losses; {} climbs of {grows} round trips, the first from {:.0} to {:.0} segments{}",
                 climbs.len(),

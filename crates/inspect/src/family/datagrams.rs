@@ -42,5 +42,5 @@ pub(super) fn answer(flow: &Flow) -> Option<Answer> {
     } else {
         return None;
     };
-    Some(Answer { family: Family::Unresponsive, evidence })
+    Some(Answer::new(Family::Unresponsive, evidence))
 }

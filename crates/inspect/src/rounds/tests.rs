@@ -111,3 +111,23 @@ fn memory_has_a_bound() {
     let found = path.rounds(&vec![1; MOST + 100], &[]);
     assert_eq!(found.len(), MOST);
 }
+
+#[test]
+fn durations_at_signals_are_those_around_the_beginning_of_each_but_the_first() {
+    let rounds = |lost: &[usize]| {
+        (0..20)
+            .map(|at| Round {
+                duration: (20 + at as u64) * MS,
+                lost: u32::from(lost.contains(&at)),
+                ..Round::default()
+            })
+            .collect::<Vec<_>>()
+    };
+    let (all, at_signals) = super::durations(&rounds(&[4, 10, 11, 12]));
+    assert_eq!(all.map(|of| (of.n, of.min, of.max)), Some((20, 20.0, 39.0)));
+    assert_eq!(at_signals.map(|of| (of.n, of.max)), Some((1, 31.0)));
+    let (_, at_signals) = super::durations(&rounds(&[19]));
+    assert_eq!(at_signals.map(|of| (of.n, of.max)), Some((1, 39.0)));
+    assert_eq!(super::durations(&rounds(&[])).1, None);
+    assert_eq!(super::durations(&[]), (None, None));
+}

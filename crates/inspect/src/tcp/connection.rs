@@ -12,7 +12,7 @@ use super::scoreboard::{Piece, Placed};
 use super::side::{RoundTrip, Side};
 use crate::events::{Again, Events};
 use crate::facts::{Ack, Data, Facts};
-use crate::rounds::Rounds;
+use crate::rounds::{self, Rounds};
 use crate::{Budget, report};
 
 const ECE: u16 = 0x40;
@@ -333,6 +333,9 @@ impl Connection {
         for (direction, (rounds, left_out)) in
             [(&mut flow.forward, forward), (&mut flow.backward, backward)]
         {
+            if let Some(tcp) = &mut direction.tcp {
+                (tcp.round_ms, tcp.round_at_signals_ms) = rounds::durations(&rounds);
+            }
             (direction.rounds, direction.rounds_left_out) = (rounds, left_out);
         }
         flow.tcp = Some(connection);

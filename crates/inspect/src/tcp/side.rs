@@ -169,6 +169,8 @@ impl Side {
             missing_bytes: if direction.data_packets > 0 { self.board.missing() } else { 0 },
             rtt_seq_ms: self.rtt_ms.distribution(),
             rtt_delayed_ms: self.delayed_ms.distribution(),
+            round_ms: None,
+            round_at_signals_ms: None,
             rtt_ts_ms: self.stamps.rtt_ms.distribution(),
             ts_tick_ms: self.stamps.tick_ms(),
             in_flight_bytes: self.in_flight.distribution(),
