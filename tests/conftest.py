@@ -145,6 +145,12 @@ class FakeCore(ModuleType):
         (frame if ids else frame.drop("id")).write_parquet(buffer)
         return buffer.getvalue()
 
+    def series_names(self, file: Path) -> None:
+        """Its files are those of others."""
+
+    def series_read(self, file: Path, names: set[str], *rows: int) -> None:
+        """As above."""
+
     def design(self, text: str, file: str, overrides: list[tuple[str, str]]) -> None:
         """It has no samples."""
 

@@ -238,6 +238,17 @@ def series_table(runs: list[bytes], ids: list[str] | None = None, *, group_rows:
     ValueError if one is not as `RunResult.packed` has it.
     """
 
+def series_names(file: pathlib.Path) -> str | None:
+    """JSON: names of the series in a file of one run; None if it is not as `series_table` makes it."""
+
+def series_read(
+    file: pathlib.Path, names: set[str], begin: int = 0, rows: int = ...
+) -> list[tuple[str, bytes, bytes]] | None:
+    """Of series of these names among some rows of a file: name, times and values as little-endian doubles.
+
+    None if the file is not as `series_table` makes it.
+    """
+
 def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
     """One end of the SCReAM bandwidth test tool until it is over; its exit code.
 

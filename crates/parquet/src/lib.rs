@@ -1,17 +1,20 @@
-//! Tables of texts and numbers as Parquet files, whose bytes are a function of the table alone.
+//! Tables of texts and numbers as Parquet files, whose bytes are a function of the table alone, and
+//! series read from such a file.
 //!
 //! Of the format (Apache Parquet 2.11, `parquet.thrift` and `Encodings.md`) this is what series
-//! take: required columns, one data page of each in a row group, compressed with gzip. A text is
-//! written once a row group, and where it repeats as a run; of numbers all first bytes come first,
+//! take: required columns in row groups, compressed with gzip. A text is written once a row group,
+//! and where it repeats as a run, all in one page; of numbers in a page all first bytes come first,
 //! then all second ones (`BYTE_STREAM_SPLIT`), since neighbours differ in the last ones.
 
 mod page;
+mod read;
 mod thrift;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use page::Chunk;
+pub use read::{Series, Table};
 use thrift::Struct;
 
 /// Marks the begin and the end of a file.
@@ -34,22 +37,23 @@ pub struct Column<'a> {
 pub enum Values<'a> {
     /// Texts, and for how many rows each stays.
     Texts(&'a [(&'a str, usize)]),
-    /// Numbers in pieces, one after the other.
-    Numbers(&'a [&'a [f64]]),
+    /// Numbers in pieces, one after the other, and how many rows a page has at least: it ends with
+    /// a piece, so that who wants one piece unpacks little more.
+    Numbers(&'a [&'a [f64]], usize),
 }
 
 impl Values<'_> {
     fn rows(&self) -> usize {
         match self {
             Self::Texts(runs) => runs.iter().map(|run| run.1).sum(),
-            Self::Numbers(pieces) => pieces.iter().map(|piece| piece.len()).sum(),
+            Self::Numbers(pieces, _) => pieces.iter().map(|piece| piece.len()).sum(),
         }
     }
 
     fn kind(&self) -> i32 {
         match self {
             Self::Texts(_) => BYTE_ARRAY,
-            Self::Numbers(_) => DOUBLE,
+            Self::Numbers(..) => DOUBLE,
         }
     }
 }
@@ -72,7 +76,9 @@ pub fn write(columns: &[Column<'_>], group_rows: usize, notes: &[(&str, &str)]) 
             .iter()
             .map(|column| match column.values {
                 Values::Texts(runs) => page::texts(&mut file, &within(runs, &range)),
-                Values::Numbers(pieces) => page::numbers(&mut file, pieces, &range),
+                Values::Numbers(pieces, page_rows) => {
+                    page::numbers(&mut file, pieces, page_rows, &range)
+                }
             })
             .collect();
         groups.push((range.len(), chunks));

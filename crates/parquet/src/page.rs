@@ -9,13 +9,13 @@ use crate::Dictionary;
 use crate::thrift::{Struct, varint};
 
 /// `CompressionCodec`, `Encoding` and `PageType` of `parquet.thrift`.
-const GZIP: i32 = 2;
-const PLAIN: i32 = 0;
-const RLE: i32 = 3;
-const RLE_DICTIONARY: i32 = 8;
-const BYTE_STREAM_SPLIT: i32 = 9;
-const DATA_PAGE: i32 = 0;
-const DICTIONARY_PAGE: i32 = 2;
+pub(crate) const GZIP: i32 = 2;
+pub(crate) const PLAIN: i32 = 0;
+pub(crate) const RLE: i32 = 3;
+pub(crate) const RLE_DICTIONARY: i32 = 8;
+pub(crate) const BYTE_STREAM_SPLIT: i32 = 9;
+pub(crate) const DATA_PAGE: i32 = 0;
+pub(crate) const DICTIONARY_PAGE: i32 = 2;
 /// Of a run's series, higher levels take longer than its engine and save a few per cent.
 const LEVEL: u32 = 2;
 
@@ -86,17 +86,35 @@ pub(crate) fn texts(file: &mut Vec<u8>, dictionary: &Dictionary<'_>) -> Chunk {
     }
 }
 
-/// Writes numbers.
-pub(crate) fn numbers(file: &mut Vec<u8>, pieces: &[&[f64]], range: &Range<usize>) -> Chunk {
+/// Writes numbers. A page ends with the first piece that leaves it at least `page_rows` rows.
+pub(crate) fn numbers(
+    file: &mut Vec<u8>,
+    pieces: &[&[f64]],
+    page_rows: usize,
+    range: &Range<usize>,
+) -> Chunk {
     let (begin, rows) = (file.len(), range.len());
-    let mut split = vec![0; 8 * rows];
-    let values = pieces.iter().copied().flatten().skip(range.start).take(rows);
-    for (row, value) in values.enumerate() {
-        for (stream, byte) in value.to_le_bytes().into_iter().enumerate() {
-            split[stream * rows + row] = byte;
+    let mut uncompressed = 0;
+    let mut first = range.start;
+    let mut end = 0;
+    let mut waiting = Vec::new();
+    for (number, piece) in pieces.iter().enumerate() {
+        let own = end.max(range.start)..(end + piece.len()).min(range.end);
+        if !own.is_empty() {
+            waiting.push(&piece[own.start - end..own.end - end]);
+        }
+        end += piece.len();
+        let is_last = end >= range.end || number + 1 == pieces.len();
+        let next = end.min(range.end);
+        if next > first && (is_last || next - first >= page_rows) {
+            uncompressed += split(file, &waiting, next - first);
+            waiting.clear();
+            first = next;
+        }
+        if is_last {
+            break;
         }
     }
-    let uncompressed = page(file, DATA_PAGE, 5, data_header(rows, BYTE_STREAM_SPLIT), &split);
     Chunk {
         begin,
         data: begin,
@@ -106,6 +124,17 @@ pub(crate) fn numbers(file: &mut Vec<u8>, pieces: &[&[f64]], range: &Range<usize
         compressed: file.len() - begin,
         bounds: None,
     }
+}
+
+/// Adds a page of numbers: all first bytes, then all second ones, and so on.
+fn split(file: &mut Vec<u8>, pieces: &[&[f64]], rows: usize) -> usize {
+    let mut split = vec![0; 8 * rows];
+    for (row, value) in pieces.iter().copied().flatten().enumerate() {
+        for (stream, byte) in value.to_le_bytes().into_iter().enumerate() {
+            split[stream * rows + row] = byte;
+        }
+    }
+    page(file, DATA_PAGE, 5, data_header(rows, BYTE_STREAM_SPLIT), &split)
 }
 
 /// `DataPageHeader`; what would say which values are absent is empty, since none is.

@@ -269,7 +269,7 @@ mod _core {
     #[pymodule_export]
     use super::scream::{PyReceiver, PySender};
     #[pymodule_export]
-    use super::series::series_table;
+    use super::series::{series_names, series_read, series_table};
     #[pymodule_export]
     use super::timers::timer_trial;
     #[pymodule_export]

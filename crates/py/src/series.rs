@@ -1,10 +1,13 @@
 //! The series of runs on their way to disk: packed in memory, and as the long table that is kept.
 
+use std::collections::HashSet;
+use std::path::PathBuf;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use sojourn_parquet::{self as parquet, Values};
+use sojourn_parquet::{self as parquet, Series, Table, Values};
 use sojourn_trace::Column;
 
 /// Names, units and numbers of samples of all series of a run.
@@ -12,6 +15,9 @@ type Head = (Vec<String>, Vec<String>, Vec<usize>);
 
 /// The key of a JSON array with the names of the series in their order.
 const NAMES: &str = "sojourn.series";
+/// Values of whole series that are packed together: who reads a tenth of the series of a run of a
+/// minute unpacks little more, in a file that is a twentieth larger.
+const PAGE_ROWS: usize = 1000;
 
 /// All series that have a sample: a line of JSON with their [`Head`], then the times of all and the
 /// values of all, as little-endian doubles.
@@ -53,6 +59,16 @@ impl Samples {
             .map(|part| part.iter().copied().map(f64::from_le_bytes).collect());
         Some(Self { names, units, lengths, t, v })
     }
+
+    /// The values of each series.
+    fn values(&self) -> impl Iterator<Item = &[f64]> {
+        let mut rest = &*self.v;
+        self.lengths.iter().map(move |&length| {
+            let (own, after) = rest.split_at(length);
+            rest = after;
+            own
+        })
+    }
 }
 
 /// Packed series of runs as a Parquet file: columns `series`, `unit`, `t_s` and `value`, with `ids`
@@ -88,13 +104,14 @@ fn table(runs: &[Samples], ids: Option<&[String]>, group_rows: usize) -> Vec<u8>
         }
     }
     let t: Vec<&[f64]> = runs.iter().map(|run| &*run.t).collect();
-    let v: Vec<&[f64]> = runs.iter().map(|run| &*run.v).collect();
+    let v: Vec<&[f64]> = runs.iter().flat_map(Samples::values).collect();
     let columns = [
         ("id", Values::Texts(&id)),
         ("series", Values::Texts(&name)),
         ("unit", Values::Texts(&unit)),
-        ("t_s", Values::Numbers(&t)),
-        ("value", Values::Numbers(&v)),
+        // Most series have the same times: together they take a quarter.
+        ("t_s", Values::Numbers(&t, group_rows)),
+        ("value", Values::Numbers(&v, PAGE_ROWS)),
     ]
     .map(|(name, values)| parquet::Column { name, values });
     let noted = match (runs, ids) {
@@ -103,4 +120,33 @@ fn table(runs: &[Samples], ids: Option<&[String]>, group_rows: usize) -> Vec<u8>
     };
     let notes: Vec<_> = noted.iter().map(|names| (NAMES, &**names)).collect();
     parquet::write(&columns[usize::from(ids.is_none())..], group_rows, &notes)
+}
+
+/// Names of the series in a file of one run: the text under [`NAMES`]. None if the file is not as
+/// [`series_table`] makes it.
+#[pyfunction]
+pub(crate) fn series_names(py: Python<'_>, file: PathBuf) -> Option<String> {
+    py.detach(|| Table::open(&file)?.note(NAMES).map(str::to_owned))
+}
+
+/// A name, its times and its values as little-endian doubles.
+type Read<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// Series of these names among some rows of a file, in the file's order; those that it does not
+/// have are left out. None if the file is not as [`series_table`] makes it.
+#[pyfunction]
+#[pyo3(signature = (file, names, begin = 0, rows = usize::MAX))]
+pub(crate) fn series_read(
+    py: Python<'_>,
+    file: PathBuf,
+    names: HashSet<String>,
+    begin: usize,
+    rows: usize,
+) -> Option<Vec<Read<'_>>> {
+    let found =
+        py.detach(|| Table::open(&file)?.series(["series", "t_s", "value"], &names, begin, rows))?;
+    let each = found
+        .into_iter()
+        .map(|Series { name, t, values }| (name, PyBytes::new(py, &t), PyBytes::new(py, &values)));
+    Some(each.collect())
 }

@@ -21,7 +21,7 @@ from sojourn import _core
 from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, as_text
 from sojourn.results.disk import ResultsError, digest_of, sha256, sync
 from sojourn.results.identity import RUN_ID
-from sojourn.results.run import MANIFEST, Files
+from sojourn.results.run import MANIFEST, Files, Samples
 from sojourn.results.samples import names as names_of
 from sojourn.results.samples import packed_frame
 from sojourn.results.samples import rows as rows_of
@@ -95,12 +95,21 @@ class Stored:
     def frame(self) -> pl.LazyFrame:
         import polars as pl
 
+        file, begin, rows = self._place()
+        return pl.scan_parquet(file).slice(begin, rows).select("series", "unit", "t_s", "value")
+
+    def series(self, names: Iterable[str]) -> Samples | None:
+        return _core.series_read(self._place()[0], set(names), *self._place()[1:])
+
+    def _place(self) -> tuple[Path, int, int]:
+        """The file of its samples, where they begin, and how many they are."""
         try:
             number, begin, rows = (int(self._cell(f"series_{what}")) for what in ("file", "begin", "rows"))
+            if not all(0 <= value < 1 << 63 for value in (number, begin, rows)):
+                raise ValueError("a place in a file")
         except (OSError, ValueError, TypeError) as error:
             raise ResultsError(f"{self.where(SERIES)}: expected the series of a run ({error})") from None
-        scan = pl.scan_parquet(self.partition.file(f"series{f'-{number}' if number else ''}.parquet"))
-        return scan.slice(begin, rows).select("series", "unit", "t_s", "value")
+        return self.partition.file(f"series{f'-{number}' if number else ''}.parquet"), begin, rows
 
     def names(self) -> object:
         try:
