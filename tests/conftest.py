@@ -145,6 +145,9 @@ class FakeCore(ModuleType):
         (frame if ids else frame.drop("id")).write_parquet(buffer)
         return buffer.getvalue()
 
+    def toml(self, text: str) -> dict[str, object]:
+        return tomllib.loads(text)
+
     def series_names(self, file: Path) -> None:
         """Its files are those of others."""
 

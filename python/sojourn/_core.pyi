@@ -231,6 +231,9 @@ def edit(text: str, file: str, key: str, value: str | None, within: pathlib.Path
 def outline(text: str) -> str:
     """JSON: nodes, links, and the ways of flows, pings and tunnels of a scenario, for a drawing."""
 
+def toml(text: str) -> dict[str, Any] | None:
+    """What `tomllib` makes of a text; None for what only that decides, errors among it."""
+
 def series_table(runs: list[bytes], ids: list[str] | None = None, *, group_rows: int) -> bytes:
     """Packed series of runs as a Parquet file: columns `series`, `unit`, `t_s` and `value`, with `ids` `id` first.
 

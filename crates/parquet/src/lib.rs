@@ -13,7 +13,7 @@ mod thrift;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use page::Chunk;
+use page::{Chunk, Output};
 pub use read::{Series, Table};
 use thrift::Struct;
 
@@ -68,7 +68,7 @@ impl Values<'_> {
 pub fn write(columns: &[Column<'_>], group_rows: usize, notes: &[(&str, &str)]) -> Vec<u8> {
     let rows = columns.first().map_or(0, |column| column.values.rows());
     assert!(columns.iter().all(|column| column.values.rows() == rows), "columns of one length");
-    let mut file = MAGIC.to_vec();
+    let mut file = Output::new(MAGIC);
     let mut groups = Vec::new();
     for begin in (0..rows).step_by(group_rows) {
         let range = begin..rows.min(begin + group_rows);
@@ -83,6 +83,7 @@ pub fn write(columns: &[Column<'_>], group_rows: usize, notes: &[(&str, &str)]) 
             .collect();
         groups.push((range.len(), chunks));
     }
+    let mut file = file.bytes;
     let footer = footer(columns, rows, &groups, notes);
     file.extend(&footer);
     file.extend(u32::try_from(footer.len()).expect("a footer far below 4 GB").to_le_bytes());

@@ -13,6 +13,7 @@ mod own;
 mod scream;
 mod series;
 mod timers;
+mod toml;
 
 use std::path::PathBuf;
 
@@ -272,6 +273,8 @@ mod _core {
     use super::series::{series_names, series_read, series_table};
     #[pymodule_export]
     use super::timers::timer_trial;
+    #[pymodule_export]
+    use super::toml::toml;
     #[pymodule_export]
     use super::{
         ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, design, draw,

@@ -17,7 +17,7 @@ type Head = (Vec<String>, Vec<String>, Vec<usize>);
 const NAMES: &str = "sojourn.series";
 /// Values of whole series that are packed together: who reads a tenth of the series of a run of a
 /// minute unpacks little more, in a file that is a twentieth larger.
-const PAGE_ROWS: usize = 1000;
+const PAGE_ROWS: usize = 2000;
 
 /// All series that have a sample: a line of JSON with their [`Head`], then the times of all and the
 /// values of all, as little-endian doubles.

@@ -14,6 +14,7 @@ from sojourn import _core
 from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, capture_names
 from sojourn.results.disk import ResultsError
 from sojourn.results.identity import RUN_ID
+from sojourn.scenario import toml
 from sojourn.suites import Role
 from sojourn.text import harmless_lines, parsed
 
@@ -185,7 +186,7 @@ class Run:
     def document(self) -> dict[str, Any]:
         """The resolved scenario as dictionaries and lists."""
         try:
-            document: dict[str, Any] = parsed(self.scenario, tomllib.loads)
+            document: dict[str, Any] = parsed(self.scenario, toml)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise ResultsError(f"{self.files.where(SCENARIO)}: expected a scenario ({error})") from None
         return document

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn numbers_are_eight_streams_of_bytes_over_all_pieces() {
-    let mut file = Vec::new();
+    let mut file = Output::new(&[]);
     let chunk = numbers(&mut file, &[&[0.0, 1.0], &[], &[-2.0, 3.0]], &(1..3));
     assert_eq!((chunk.rows, chunk.begin, chunk.compressed), (2, 0, file.len()));
     let begin = file.windows(2).position(|pair| pair == [0x1f, 0x8b]).unwrap();
