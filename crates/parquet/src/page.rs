@@ -18,7 +18,7 @@ pub(crate) const DICTIONARY_PAGE: i32 = 2;
 /// Of a run's series, higher levels take longer than its engine and save a few per cent.
 const LEVEL: u32 = 2;
 /// Of deflate's window, the largest.
-const WINDOW_BITS: u8 = 15;
+pub(crate) const WINDOW_BITS: u8 = 15;
 /// What gzip puts around a page, and room for what does not get smaller.
 const SPARE: usize = 64;
 

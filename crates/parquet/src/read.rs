@@ -9,9 +9,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use flate2::bufread::GzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::page::{BYTE_STREAM_SPLIT, DATA_PAGE, DICTIONARY_PAGE, GZIP, PLAIN, RLE_DICTIONARY};
+use crate::page::{
+    BYTE_STREAM_SPLIT, DATA_PAGE, DICTIONARY_PAGE, GZIP, PLAIN, RLE_DICTIONARY, WINDOW_BITS,
+};
 use crate::thrift::{Fields, Reader};
 use crate::{BYTE_ARRAY, DOUBLE, MAGIC};
 
@@ -197,10 +199,14 @@ impl<'a> Page<'a> {
         if self.size / MOST_OF_A_BYTE > self.packed.len() {
             return None;
         }
-        let mut content = Vec::with_capacity(self.size);
-        let mut unpacked = GzDecoder::new(self.packed).take(self.size as u64 + 1);
-        unpacked.read_to_end(&mut content).ok()?;
-        (content.len() == self.size).then_some(content)
+        // With room for a byte more, the stream's end and its checksum are read in any case.
+        let mut content = Vec::with_capacity(self.size.checked_add(1)?);
+        let done = Decompress::new_gzip(WINDOW_BITS).decompress_vec(
+            self.packed,
+            &mut content,
+            FlushDecompress::Finish,
+        );
+        (done.ok()? == Status::StreamEnd && content.len() == self.size).then_some(content)
     }
 }
 
