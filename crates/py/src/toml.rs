@@ -1,7 +1,7 @@
 //! TOML as dictionaries and lists.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 use toml_edit::{Document, Item, TableLike, Value};
 
 /// What `tomllib` makes of a text, in a tenth of its time; None for what only that decides: errors,
@@ -18,7 +18,8 @@ fn table<'py>(py: Python<'py>, from: &dyn TableLike) -> PyResult<Option<Bound<'p
     let found = PyDict::new(py);
     for (key, item) in from.iter() {
         let Some(value) = item_of(py, item)? else { return Ok(None) };
-        found.set_item(key, value)?;
+        // Keys are alike in all scenarios: in memory once.
+        found.set_item(PyString::intern(py, key), value)?;
     }
     Ok(Some(found))
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -219,7 +220,8 @@ class Run:
     def _names(self) -> list[str]:
         noted = self.files.names()
         if isinstance(noted, list):
-            return self._checked(noted)
+            # Of many runs that are alike they are in memory once.
+            return [sys.intern(name) for name in self._checked(noted)]
         rows = self._collect(self.frame().select("series").unique(maintain_order=True))
         return self._checked(rows.to_series().to_list())
 
