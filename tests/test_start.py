@@ -129,6 +129,27 @@ def test_series_are_read_from_parquet_as_they_were_recorded(tmp_path: Path, grou
 
 
 @needs_core
+def test_cells_of_a_table_are_what_polars_reads(tmp_path: Path) -> None:
+    columns: list[tuple[str, str, list[object]]] = [
+        ("a", "text", ["x", None, "\u00e9"]),
+        ("b", "double", [None, 0.5, 2]),
+        ("c", "long", [1 << 62, None, -1]),
+        ("d", "int", [1, 2, 3]),
+        ("e", "bool", [True, None, False]),
+    ]
+    (file := tmp_path / "table.parquet").write_bytes(_core.table_file(columns))
+    frame = pl.read_parquet(file)
+    assert frame.schema == {"a": pl.String, "b": pl.Float64, "c": pl.Int64, "d": pl.Int32, "e": pl.Boolean}
+    assert frame.to_dict(as_series=False) == {name: values for name, _, values in columns}
+    assert _core.table_read(file, {"c", "a", "z"}) == {name: values for name, _, values in (columns[0], columns[2])}
+    assert list(_core.table_read(file, {"a"}, others=True) or ()) == ["b", "c", "d", "e"]
+    with pytest.raises(ValueError, match="no kind of column: x"):
+        _core.table_file([("a", "x", [])])
+    with pytest.raises(TypeError):
+        _core.table_file([("a", "long", ["1"])])
+
+
+@needs_core
 def test_series_that_others_wrote_are_read_as_a_table(tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(TINY)
     (run,) = sojourn.run(tmp_path / "tiny.toml", out=tmp_path / "out")

@@ -252,6 +252,15 @@ def series_read(
     None if the file is not as `series_table` makes it.
     """
 
+def table_file(columns: list[tuple[str, str, list[Any]]]) -> bytes:
+    """Columns as a Parquet file: of each its name, its kind (text, double, long, int or bool) and its values or None.
+
+    ValueError or TypeError for another kind or value.
+    """
+
+def table_read(file: pathlib.Path, names: set[str], *, others: bool = False) -> dict[str, list[Any]] | None:
+    """The columns of these names that a file has, or all but them; None if it is not as `table_file` makes it."""
+
 def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
     """One end of the SCReAM bandwidth test tool until it is over; its exit code.
 

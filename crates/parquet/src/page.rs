@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-use crate::Dictionary;
 use crate::thrift::{Struct, varint};
+use crate::{Cells, Dictionary};
 
 /// `CompressionCodec`, `Encoding` and `PageType` of `parquet.thrift`.
 pub(crate) const GZIP: i32 = 2;
@@ -167,7 +167,62 @@ fn split(file: &mut Output, pieces: &[&[f64]], rows: usize) -> usize {
     page(file, DATA_PAGE, 5, data_header(rows, BYTE_STREAM_SPLIT), &split)
 }
 
-/// `DataPageHeader`; what would say which values are absent is empty, since none is.
+/// Writes values of which some may be absent: which are there, and these.
+pub(crate) fn cells(file: &mut Output, cells: &Cells, range: &Range<usize>) -> Chunk {
+    let begin = file.bytes.len();
+    let (present, plain) = match cells {
+        Cells::Texts(values) => present(&values[range.clone()], |bytes, text| {
+            bytes.extend((text.len() as u32).to_le_bytes());
+            bytes.extend(text.as_bytes());
+        }),
+        Cells::Doubles(values) => present(&values[range.clone()], |bytes, value| {
+            bytes.extend(value.to_le_bytes());
+        }),
+        Cells::Longs(values) => present(&values[range.clone()], |bytes, value| {
+            bytes.extend(value.to_le_bytes());
+        }),
+        Cells::Ints(values) => present(&values[range.clone()], |bytes, value| {
+            bytes.extend(value.to_le_bytes());
+        }),
+        Cells::Bools(values) => {
+            // Eight in a byte, the first in its last bit.
+            let (present, each) =
+                present(&values[range.clone()], |bytes, value| bytes.push(u8::from(*value)));
+            let bits = each.chunks(8).map(|eight| {
+                eight.iter().enumerate().fold(0, |byte, (place, bit)| byte | bit << place)
+            });
+            (present, bits.collect())
+        }
+    };
+    let mut content = (present.len() as u32).to_le_bytes().to_vec();
+    content.extend(present);
+    content.extend(plain);
+    let uncompressed = page(file, DATA_PAGE, 5, data_header(range.len(), PLAIN), &content);
+    Chunk {
+        begin,
+        data: begin,
+        rows: range.len(),
+        encodings: &[PLAIN, RLE],
+        uncompressed,
+        compressed: file.bytes.len() - begin,
+        bounds: None,
+    }
+}
+
+/// Runs of rows that have a value and that have none, and the values.
+fn present<T>(values: &[Option<T>], write: impl Fn(&mut Vec<u8>, &T)) -> (Vec<u8>, Vec<u8>) {
+    let (mut runs, mut plain) = (Vec::new(), Vec::new());
+    for run in values.chunk_by(|a, b| a.is_some() == b.is_some()) {
+        varint(&mut runs, (run.len() as u64) << 1);
+        runs.push(u8::from(run[0].is_some()));
+        for value in run.iter().flatten() {
+            write(&mut plain, value);
+        }
+    }
+    (runs, plain)
+}
+
+/// `DataPageHeader`; of required columns nothing says which values are absent.
 fn data_header(rows: usize, encoding: i32) -> Struct {
     Struct::new().int(1, rows).enumerated(2, encoding).enumerated(3, RLE).enumerated(4, RLE)
 }

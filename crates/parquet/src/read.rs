@@ -1,4 +1,4 @@
-//! Some series of a file, without what the others take.
+//! Some series or columns of a file, without what the others take.
 //!
 //! Files come from anywhere. One that is not as [`crate::write`] makes them, or is damaged, is none
 //! here: whoever asks has a reader of all Parquet for these.
@@ -15,19 +15,28 @@ use crate::page::{
     BYTE_STREAM_SPLIT, DATA_PAGE, DICTIONARY_PAGE, GZIP, PLAIN, RLE_DICTIONARY, WINDOW_BITS,
 };
 use crate::thrift::{Fields, Reader};
-use crate::{BYTE_ARRAY, DOUBLE, MAGIC};
+use crate::{BOOLEAN, BYTE_ARRAY, Cells, DOUBLE, INT32, INT64, MAGIC};
 
 /// Deflate makes at most this many bytes of one (RFC 1951: 258 bytes of two bits).
 const MOST_OF_A_BYTE: usize = 1032;
+/// Rows of a page with absent values, of which any number takes three bytes.
+const MOST_CELLS: usize = 1 << 20;
 
 /// A file whose footer was read.
 #[derive(Debug)]
 pub struct Table {
     file: File,
-    /// Name and type of each column.
-    columns: Vec<(String, i32)>,
+    columns: Vec<About>,
     groups: Vec<Group>,
     notes: Vec<(String, String)>,
+}
+
+/// A column: its name, its type, and whether it is required (0) or optional (1).
+#[derive(Debug)]
+struct About {
+    name: String,
+    kind: i32,
+    repetition: i64,
 }
 
 /// A row group: its rows, and where each column is.
@@ -64,13 +73,14 @@ impl Table {
         let footer = part(&mut file, begin..end)?;
         let footer = Reader::new(&footer).fields()?;
         let columns = footer.list(2)?.iter().skip(1).map(|element| {
-            // Each is required.
             let element = element.fields()?;
-            let is_required = element.int(3) == Some(0);
-            is_required
-                .then_some((element.text(4)?.to_owned(), i32::try_from(element.int(1)?).ok()?))
+            Some(About {
+                name: element.text(4)?.to_owned(),
+                kind: i32::try_from(element.int(1)?).ok()?,
+                repetition: element.int(3)?,
+            })
         });
-        let columns: Vec<(String, i32)> = columns.collect::<Option<_>>()?;
+        let columns: Vec<About> = columns.collect::<Option<_>>()?;
         let groups = footer.list(4)?.iter().map(|group| {
             let group = group.fields()?;
             let chunks = group.list(1)?.iter().map(|chunk| chunk.fields()?.part(3).and_then(place));
@@ -106,7 +116,9 @@ impl Table {
         let kinds = [BYTE_ARRAY, DOUBLE, DOUBLE];
         let mut places = [0; 3];
         for ((place, name), kind) in places.iter_mut().zip(columns).zip(kinds) {
-            *place = self.columns.iter().position(|column| column.0 == name && column.1 == kind)?;
+            *place = self.columns.iter().position(|column| {
+                column.name == name && column.kind == kind && column.repetition == 0
+            })?;
         }
         let asked = begin..begin.saturating_add(rows);
         let mut found: Vec<Series> = Vec::new();
@@ -147,6 +159,89 @@ impl Table {
         }
         Some(found)
     }
+
+    /// The columns whose names are `wanted`, in their order; each may lack values.
+    #[must_use]
+    pub fn cells(&mut self, wanted: impl Fn(&str) -> bool) -> Option<Vec<(String, Cells)>> {
+        let mut found = Vec::new();
+        for (place, column) in self.columns.iter().enumerate() {
+            if !wanted(&column.name) {
+                continue;
+            }
+            let mut cells = match (column.kind, column.repetition) {
+                (BYTE_ARRAY, 1) => Cells::Texts(Vec::new()),
+                (DOUBLE, 1) => Cells::Doubles(Vec::new()),
+                (INT64, 1) => Cells::Longs(Vec::new()),
+                (INT32, 1) => Cells::Ints(Vec::new()),
+                (BOOLEAN, 1) => Cells::Bools(Vec::new()),
+                _ => return None,
+            };
+            for group in &self.groups {
+                let bytes = part(&mut self.file, group.chunks[place].clone())?;
+                let mut pages = &*bytes;
+                let before = cells.rows();
+                while !pages.is_empty() {
+                    add(&mut cells, &Page::next(&mut pages)?)?;
+                }
+                if cells.rows() - before != group.rows {
+                    return None;
+                }
+            }
+            found.push((column.name.clone(), cells));
+        }
+        Some(found)
+    }
+}
+
+/// Adds the values of a page.
+fn add(cells: &mut Cells, page: &Page<'_>) -> Option<()> {
+    if (page.kind, page.encoding) != (DATA_PAGE, PLAIN) || page.rows > MOST_CELLS {
+        return None;
+    }
+    let content = page.content()?;
+    let mut values = Reader::new(&content);
+    let length = values.number().map(u32::from_le_bytes)?;
+    let mut runs = Reader::new(values.take(length as usize)?);
+    let mut present = Vec::new();
+    while !runs.rest().is_empty() {
+        let (head, &[is_there]) = (runs.varint()?, runs.take(1)?) else { return None };
+        let rows = usize::try_from(head >> 1).ok()?;
+        if head & 1 == 1 || is_there > 1 || rows > page.rows - present.len() {
+            return None;
+        }
+        present.resize(present.len() + rows, is_there == 1);
+    }
+    if present.len() != page.rows {
+        return None;
+    }
+    match cells {
+        Cells::Texts(found) => fill(found, &present, || {
+            let length = values.number().map(u32::from_le_bytes)?;
+            String::from_utf8(values.take(length as usize)?.to_vec()).ok()
+        }),
+        Cells::Doubles(found) => fill(found, &present, || values.number().map(f64::from_le_bytes)),
+        Cells::Longs(found) => fill(found, &present, || values.number().map(i64::from_le_bytes)),
+        Cells::Ints(found) => fill(found, &present, || values.number().map(i32::from_le_bytes)),
+        Cells::Bools(found) => {
+            let mut bit = 0;
+            fill(found, &present, || {
+                let byte = values.rest().get(bit / 8)?;
+                bit += 1;
+                Some(byte >> ((bit - 1) % 8) & 1 == 1)
+            })
+        }
+    }
+}
+
+fn fill<T>(
+    found: &mut Vec<Option<T>>,
+    present: &[bool],
+    mut next: impl FnMut() -> Option<T>,
+) -> Option<()> {
+    for &is_there in present {
+        found.push(if is_there { Some(next()?) } else { None });
+    }
+    Some(())
 }
 
 fn part(file: &mut File, range: Range<u64>) -> Option<Vec<u8>> {

@@ -122,7 +122,7 @@ pub(crate) struct Fields(Vec<(i64, Value)>);
 pub(crate) enum Value {
     Int(i64),
     Bytes(Vec<u8>),
-    List(Vec<Value>),
+    List(Vec<Self>),
     Struct(Fields),
     /// A truth value or a double.
     Other,
@@ -188,6 +188,11 @@ impl<'a> Reader<'a> {
         let (taken, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
         Some(taken)
+    }
+
+    /// The bytes of a number.
+    pub(crate) fn number<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
     }
 
     fn byte(&mut self) -> Option<u8> {

@@ -270,7 +270,7 @@ mod _core {
     #[pymodule_export]
     use super::scream::{PyReceiver, PySender};
     #[pymodule_export]
-    use super::series::{series_names, series_read, series_table};
+    use super::series::{series_names, series_read, series_table, table_file, table_read};
     #[pymodule_export]
     use super::timers::timer_trial;
     #[pymodule_export]

@@ -1,4 +1,5 @@
-//! The series of runs on their way to disk: packed in memory, and as the long table that is kept.
+//! Runs on their way to disk: their series packed in memory and as the long table that is kept, and
+//! the table of what else there is of each.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -6,8 +7,8 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
-use sojourn_parquet::{self as parquet, Series, Table, Values};
+use pyo3::types::{PyBytes, PyDict};
+use sojourn_parquet::{self as parquet, Cells, Series, Table, Values};
 use sojourn_trace::Column;
 
 /// Names, units and numbers of samples of all series of a run.
@@ -149,4 +150,59 @@ pub(crate) fn series_read(
         .into_iter()
         .map(|Series { name, t, values }| (name, PyBytes::new(py, &t), PyBytes::new(py, &values)));
     Some(each.collect())
+}
+
+/// A column of a table: its name, its kind (`text`, `double`, `long`, `int` or `bool`) and a value
+/// or None for each row.
+type Named<'py> = (String, String, Bound<'py, PyAny>);
+
+/// Columns as a Parquet file.
+#[pyfunction]
+pub(crate) fn table_file<'py>(
+    py: Python<'py>,
+    columns: Vec<Named<'py>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let read = columns.into_iter().map(|(name, kind, values)| {
+        let cells = match &*kind {
+            "text" => Cells::Texts(values.extract()?),
+            "double" => Cells::Doubles(values.extract()?),
+            "long" => Cells::Longs(values.extract()?),
+            "int" => Cells::Ints(values.extract()?),
+            "bool" => Cells::Bools(values.extract()?),
+            other => return Err(PyValueError::new_err(format!("no kind of column: {other}"))),
+        };
+        Ok((name, cells))
+    });
+    let read: Vec<(String, Cells)> = read.collect::<PyResult<_>>()?;
+    let columns: Vec<_> = read
+        .iter()
+        .map(|(name, cells)| parquet::Column { name, values: Values::Cells(cells) })
+        .collect();
+    let file = py.detach(|| parquet::write(&columns, usize::MAX, &[]));
+    Ok(PyBytes::new(py, &file))
+}
+
+/// The columns of these names that a file has, or all but them, as lists. None if the file is not as
+/// [`table_file`] makes it.
+#[pyfunction]
+#[pyo3(signature = (file, names, *, others = false))]
+pub(crate) fn table_read(
+    py: Python<'_>,
+    file: PathBuf,
+    names: HashSet<String>,
+    others: bool,
+) -> PyResult<Option<Bound<'_, PyDict>>> {
+    let read = py.detach(|| Table::open(&file)?.cells(|name| names.contains(name) != others));
+    let Some(columns) = read else { return Ok(None) };
+    let found = PyDict::new(py);
+    for (name, cells) in columns {
+        match cells {
+            Cells::Texts(values) => found.set_item(name, values)?,
+            Cells::Doubles(values) => found.set_item(name, values)?,
+            Cells::Longs(values) => found.set_item(name, values)?,
+            Cells::Ints(values) => found.set_item(name, values)?,
+            Cells::Bools(values) => found.set_item(name, values)?,
+        }
+    }
+    Ok(Some(found))
 }

@@ -8,10 +8,9 @@ the next. The key is made of the hashes of the runs, so that no partition takes 
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -58,6 +57,9 @@ OWN = (
     "series_rows",
     *TEXTS.values(),
 )
+
+#: Of a table the values of each column.
+Columns = dict[str, list[Any]]
 
 _recent: list[Partition] = []
 _lock = Lock()
@@ -129,15 +131,15 @@ class Stored:
 
     def glance(self) -> dict[str, Any] | None:
         try:
-            return self.partition.heads.row(self.row, named=True)
+            return {name: values[self.row] for name, values in self.partition.heads.items()}
         except (OSError, IndexError):
             return None
 
     def _cell(self, column: str) -> Any:
-        table = self.partition.table()
-        if column not in table.columns or self.row >= table.height:
-            raise OSError(f"expected a column {column} with a row for each run")
-        return table.item(self.row, column)
+        try:
+            return self.partition.table()[column][self.row]
+        except LookupError:
+            raise OSError(f"expected a column {column} with a row for each run") from None
 
 
 class Partition:
@@ -160,7 +162,7 @@ class Partition:
         self.damage: str | None = None
         self._is_checked = False
         self._lock = Lock()
-        self._table: pl.DataFrame | None = None
+        self._table: Columns | None = None
 
     @property
     def stem(self) -> str:
@@ -198,29 +200,28 @@ class Partition:
                 yield f"{path}: expected the SHA-256 {str(wanted)[:12]}..., found {found}"
 
     @cached_property
-    def heads(self) -> pl.DataFrame:
+    def heads(self) -> Columns:
         """The numbers of each run, by the names of `ResultSet.summary`; raises `OSError`."""
-        return self._read([name for name in self._columns if name not in OWN])
+        return self._read(others=True)
 
-    @cached_property
-    def _columns(self) -> list[str]:
+    def _read(self, *, others: bool = False) -> Columns:
+        """The columns of `OWN`, or all others."""
+        file = self.file("runs.parquet")
+        if (read := _core.table_read(file, set(OWN), others=others)) is not None:
+            return read
         import polars as pl
 
         try:
-            return list(pl.read_parquet_schema(self.file("runs.parquet")))
+            columns = [name for name in pl.read_parquet_schema(file) if (name in OWN) != others]
+            return pl.read_parquet(file, columns=columns).to_dict(as_series=False)
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise OSError(f"{self.file('runs.parquet')}: expected a table of runs ({error})") from None
+            raise OSError(f"{file}: expected a table of runs ({error})") from None
 
-    def _read(self, columns: list[str] | None = None) -> pl.DataFrame:
-        import polars as pl
+    def table(self) -> Columns:
+        """What there is of each run beside its numbers; raises `OSError`.
 
-        try:
-            return pl.read_parquet(self.file("runs.parquet"), columns=columns)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise OSError(f"{self.file('runs.parquet')}: expected a table of runs ({error})") from None
-
-    def table(self) -> pl.DataFrame:
-        """The row of each run; raises `OSError`. Kept in memory until some other partitions were wanted."""
+        Kept in memory until some other partitions were wanted.
+        """
         table = self._table
         if table is None:
             self._table = table = self._read()
@@ -267,7 +268,7 @@ def write(folder: Path, building: Path, number: int, runs: Mapping[str, Kept]) -
             "series_names": json.dumps(series),
             "series_file": count, "series_begin": begin, "series_rows": length,
         })  # fmt: skip
-    names |= _put(building, f"{stem}.runs.parquet", _parquet(_typed(rows)))
+    names |= _put(building, f"{stem}.runs.parquet", _of_runs(rows))
     document = {"format": FORMAT, "files": dict(sorted(names.items())), "runs": made}
     _put(building, f"{stem}.json", as_text(json.dumps(document, indent=1)))
     for name in (*names, f"{stem}.json"):
@@ -329,22 +330,13 @@ def _glance(run: _Fresh) -> dict[str, Any]:
     return {key: harmless(value) for key, value in Glance.of(run).columns().items()}
 
 
-def _typed(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows as a table whose columns have the same types in every partition, also where one has no value."""
-    import polars as pl
-
-    kinds: dict[str, Any] = {
-        **dict.fromkeys(("id", "version", "hash", "sweep", "manifest", "queue", *TEXTS.values()), pl.String),
-        "series_names": pl.String,
-        **dict.fromkeys(("seed", "drops", "marks", "retransmits", "series_begin", "series_rows"), pl.Int64),
-        "series_file": pl.Int32,
-        "complete": pl.Boolean,
+def _of_runs(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Rows as a Parquet file whose columns have the same types in every partition, also where one has no value."""
+    kinds = {
+        **dict.fromkeys(("id", "version", "hash", "sweep", "manifest", "queue", *TEXTS.values()), "text"),
+        "series_names": "text",
+        **dict.fromkeys(("seed", "drops", "marks", "retransmits", "series_begin", "series_rows"), "long"),
+        "series_file": "int",
+        "complete": "bool",
     }
-    found = list(rows)
-    return pl.DataFrame(found, schema={name: kinds.get(name, pl.Float64) for name in found[0]})
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", compression_level=3)
-    return buffer.getvalue()
+    return _core.table_file([(name, kinds.get(name, "double"), [row.get(name) for row in rows]) for name in rows[0]])

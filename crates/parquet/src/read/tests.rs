@@ -91,3 +91,36 @@ fn what_is_damaged_is_no_file() {
         assert!(opened("cut", &whole[..at], |found| found.is_none()));
     }
 }
+
+#[test]
+fn cells_are_read_as_they_were_written() {
+    let columns = [
+        ("text", Cells::Texts(vec![Some("ä".into()), None, Some(String::new())])),
+        ("double", Cells::Doubles(vec![None, Some(1.5), Some(f64::INFINITY)])),
+        ("long", Cells::Longs(vec![Some(i64::MIN), Some(2), None])),
+        ("int", Cells::Ints(vec![Some(-1), Some(2), Some(3)])),
+        ("bool", Cells::Bools(vec![Some(true), None, Some(true)])),
+        ("none", Cells::Bools(vec![None; 3])),
+    ];
+    for group_rows in [3, 2] {
+        let table: Vec<_> = columns
+            .iter()
+            .map(|(name, cells)| Column { name, values: Values::Cells(cells) })
+            .collect();
+        let file = write(&table, group_rows, &[]);
+        opened(&format!("cells-{group_rows}"), &file, |found| {
+            let read = found.unwrap().cells(|name| name != "double").unwrap();
+            let wanted = columns.iter().filter(|column| column.0 != "double");
+            assert!(
+                read.iter().map(|(name, cells)| (&**name, cells)).eq(wanted.map(|(a, b)| (*a, b)))
+            );
+        });
+        for at in 0..file.len() {
+            let mut damaged = file.clone();
+            damaged[at] ^= 0x11;
+            // No panic; what is compressed has a checksum.
+            opened("cells", &damaged, |found| found?.cells(|_| true));
+        }
+    }
+    opened("series", &table(4, 1), |found| assert_eq!(found.unwrap().cells(|_| true), None));
+}
