@@ -123,39 +123,37 @@ impl Table {
         let asked = begin..begin.saturating_add(rows);
         let mut found: Vec<Series> = Vec::new();
         let mut known = HashSet::new();
-        let mut first = 0_usize;
+        let mut next = 0_usize;
         for group in &self.groups {
-            let end = first.checked_add(group.rows)?;
-            let own = asked.start.max(first)..asked.end.min(end);
-            if !own.is_empty() && !names.is_empty() {
-                let [texts, t, values] = places.map(|place| group.chunks[place].clone());
-                let runs = runs(&part(&mut self.file, texts)?, group.rows)?;
-                let own = own.start - first..own.end - first;
-                let wanted: Vec<(String, Range<usize>)> = runs
-                    .into_iter()
-                    .filter(|(name, _)| names.contains(name))
-                    .map(|(name, run)| (name, run.start.max(own.start)..run.end.min(own.end)))
-                    .filter(|(_, run)| !run.is_empty())
-                    .collect();
-                let ranges: Vec<_> = wanted.iter().map(|(_, run)| run.clone()).collect();
-                if ranges.is_empty() {
-                    first = end;
-                    continue;
-                }
-                let t = numbers(&part(&mut self.file, t)?, group.rows, &ranges)?;
-                let values = numbers(&part(&mut self.file, values)?, group.rows, &ranges)?;
-                for (((name, _), t), values) in wanted.into_iter().zip(t).zip(values) {
-                    match found.last_mut() {
-                        Some(last) if last.name == name => {
-                            last.t.extend(t);
-                            last.values.extend(values);
-                        }
-                        _ if known.insert(name.clone()) => found.push(Series { name, t, values }),
-                        _ => return None,
+            let first = next;
+            next = first.checked_add(group.rows)?;
+            let own = asked.start.max(first)..asked.end.min(next);
+            if own.is_empty() || names.is_empty() {
+                continue;
+            }
+            let own = own.start - first..own.end - first;
+            let [texts, t, values] = places.map(|place| group.chunks[place].clone());
+            let runs = runs(&part(&mut self.file, texts)?, group.rows)?.into_iter();
+            let (wanted, ranges): (Vec<String>, Vec<Range<usize>>) = runs
+                .filter(|(name, _)| names.contains(name))
+                .map(|(name, run)| (name, run.start.max(own.start)..run.end.min(own.end)))
+                .filter(|(_, run)| !run.is_empty())
+                .unzip();
+            if wanted.is_empty() {
+                continue;
+            }
+            let t = numbers(&part(&mut self.file, t)?, group.rows, &ranges)?;
+            let values = numbers(&part(&mut self.file, values)?, group.rows, &ranges)?;
+            for ((name, t), values) in wanted.into_iter().zip(t).zip(values) {
+                match found.last_mut() {
+                    Some(last) if last.name == name => {
+                        last.t.extend(t);
+                        last.values.extend(values);
                     }
+                    _ if known.insert(name.clone()) => found.push(Series { name, t, values }),
+                    _ => return None,
                 }
             }
-            first = end;
         }
         Some(found)
     }

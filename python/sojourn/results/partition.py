@@ -101,7 +101,8 @@ class Stored:
         return pl.scan_parquet(file).slice(begin, rows).select("series", "unit", "t_s", "value")
 
     def series(self, names: Iterable[str]) -> Samples | None:
-        return _core.series_read(self._place()[0], set(names), *self._place()[1:])
+        file, begin, rows = self._place()
+        return _core.series_read(file, set(names), begin, rows)
 
     def _place(self) -> tuple[Path, int, int]:
         """The file of its samples, where they begin, and how many they are."""
