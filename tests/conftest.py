@@ -145,6 +145,27 @@ class FakeCore(ModuleType):
         (frame if ids else frame.drop("id")).write_parquet(buffer)
         return buffer.getvalue()
 
+    def toml(self, text: str) -> dict[str, object]:
+        return tomllib.loads(text)
+
+    def series_names(self, file: object) -> None:
+        """Its files are those of others."""
+
+    def table_file(self, columns: list[tuple[str, str, list[object]]]) -> bytes:
+        import polars as pl
+
+        kinds = {"text": pl.String, "double": pl.Float64, "long": pl.Int64, "int": pl.Int32, "bool": pl.Boolean}
+        buffer = io.BytesIO()
+        frame = pl.DataFrame({name: pl.Series(values, dtype=kinds[kind]) for name, kind, values in columns})
+        frame.write_parquet(buffer)
+        return buffer.getvalue()
+
+    def table_read(self, file: object, names: set[str], *, others: bool = False) -> None:
+        """As above."""
+
+    def series_read(self, file: object, names: set[str], *rows: int) -> None:
+        """As above."""
+
     def design(self, text: str, file: str, overrides: list[tuple[str, str]]) -> None:
         """It has no samples."""
 

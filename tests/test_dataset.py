@@ -69,6 +69,20 @@ def test_both_forms_answer_alike(scenario: Callable[..., str]) -> None:
     assert folders.summary(full=True).equals(kept.summary(full=True))
 
 
+def test_tables_that_polars_wrote_are_read_too(scenario: Callable[..., str]) -> None:
+    made(scenario(), "dataset")
+    before = ResultSet.open("dataset")
+    wanted = before.summary(), [(run.summary, run.columns()) for run in before]
+    for file in Path("dataset/dataset").glob("*.parquet"):
+        pl.read_parquet(file).write_parquet(file, compression="zstd")
+    after = ResultSet.open("dataset")
+    assert after.summary().equals(wanted[0])
+    for run, (summary, columns) in zip(after, wanted[1], strict=True):
+        assert run.summary == summary and list(run.columns()) == list(columns)
+        for name, (t, values) in columns.items():
+            np.testing.assert_array_equal(run.series(name), [t, values])
+
+
 VERBS = [
     "show {}", "show {} --full", "show {} --log teardown", "export csv {} -o out.csv",
     "plot {}/one -o out.svg -p flow.*.rtt",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from conftest import HAS_CORE
 from sojourn import _core, cli, engines
 from sojourn.cli.verbs import VERBS
 from sojourn.planning import plan
+from sojourn.results import Run
 from sojourn.scenario import load
 
 HERE = Path(__file__).parent.parent
@@ -113,6 +116,65 @@ def test_series_are_read_from_parquet_as_they_were_recorded(tmp_path: Path, grou
     both = _core.series_table([result.packed()] * 2, ["a", "b"], group_rows=group_rows)
     second = pl.scan_parquet(io.BytesIO(both)).filter(pl.col("id") == "b").drop("id").collect()
     assert second.equals(wanted, null_equal=True)
+
+    # By the module itself: of a file of one run, and of one with another run before it.
+    for name, content, begin in (("one", table, 0), ("both", both, wanted.height)):
+        (file := tmp_path / name).write_bytes(content)
+        read = _core.series_read(file, {*names, "other"}, begin, wanted.height)
+        assert read is not None and [one for one, _, _ in read] == list(names)
+        for (_, t_s, numbers), of_series in zip(read, result.series, strict=True):
+            assert (t_s, numbers) == tuple(np.asarray(column, "<f8").tobytes() for column in of_series[2:])
+    assert json.loads(_core.series_names(tmp_path / "one") or "") == list(names)
+    assert _core.series_names(tmp_path / "both") is None
+
+
+@needs_core
+def test_cells_of_a_table_are_what_polars_reads(tmp_path: Path) -> None:
+    columns: list[tuple[str, str, list[object]]] = [
+        ("a", "text", ["x", None, "\u00e9"]),
+        ("b", "double", [None, 0.5, 2]),
+        ("c", "long", [1 << 62, None, -1]),
+        ("d", "int", [1, 2, 3]),
+        ("e", "bool", [True, None, False]),
+    ]
+    (file := tmp_path / "table.parquet").write_bytes(_core.table_file(columns))
+    frame = pl.read_parquet(file)
+    assert frame.schema == {"a": pl.String, "b": pl.Float64, "c": pl.Int64, "d": pl.Int32, "e": pl.Boolean}
+    assert frame.to_dict(as_series=False) == {name: values for name, _, values in columns}
+    assert _core.table_read(file, {"c", "a", "z"}) == {name: values for name, _, values in (columns[0], columns[2])}
+    assert list(_core.table_read(file, {"a"}, others=True) or ()) == ["b", "c", "d", "e"]
+    with pytest.raises(ValueError, match="no kind of column: x"):
+        _core.table_file([("a", "x", [])])
+    with pytest.raises(TypeError):
+        _core.table_file([("a", "long", ["1"])])
+
+
+@needs_core
+def test_series_that_others_wrote_are_read_as_a_table(tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    (run,) = sojourn.run(tmp_path / "tiny.toml", out=tmp_path / "out")
+    wanted = run.columns(r"flow\..*")
+    file = run.path / "series.parquet"
+    pl.read_parquet(file).write_parquet(file)
+    assert _core.series_read(file, {"a"}) is None
+    found = Run(run.path).columns(r"flow\..*")
+    assert list(found) == list(wanted) and found
+    for name, columns in wanted.items():
+        assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(found[name], columns, strict=True))
+        assert np.array_equal(Run(run.path).series(name)[1], columns[1], equal_nan=True)
+
+
+@needs_core
+def test_toml_is_read_as_by_tomllib() -> None:
+    files = [*(HERE / "scenarios").glob("*.toml"), *HERE.glob("*.toml")]
+    texts = [
+        *(file.read_text(encoding="utf-8") for file in files),
+        'a.b = 1\n[c]\nx = [1, {y = -0.0}]\n[a.d]\nz = "\\u00e9"\n',
+    ]
+    for text in texts:
+        assert repr(_core.toml(text)) == repr(tomllib.loads(text))
+    for text in ("a = ", "a = 1979-05-27", "a = 1\r\n", "a = 99999999999999999999"):
+        assert _core.toml(text) is None
 
 
 @needs_core

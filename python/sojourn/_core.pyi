@@ -231,12 +231,35 @@ def edit(text: str, file: str, key: str, value: str | None, within: pathlib.Path
 def outline(text: str) -> str:
     """JSON: nodes, links, and the ways of flows, pings and tunnels of a scenario, for a drawing."""
 
+def toml(text: str) -> dict[str, Any] | None:
+    """What `tomllib` makes of a text; None for what only that decides, errors among it."""
+
 def series_table(runs: list[bytes], ids: list[str] | None = None, *, group_rows: int) -> bytes:
     """Packed series of runs as a Parquet file: columns `series`, `unit`, `t_s` and `value`, with `ids` `id` first.
 
     Of one run without an id the footer notes the names of the series. The same series give the same bytes.
     ValueError if one is not as `RunResult.packed` has it.
     """
+
+def series_names(file: pathlib.Path) -> str | None:
+    """JSON: names of the series in a file of one run; None if it is not as `series_table` makes it."""
+
+def series_read(
+    file: pathlib.Path, names: set[str], begin: int = 0, rows: int = ...
+) -> list[tuple[str, bytes, bytes]] | None:
+    """Of series of these names among some rows of a file: name, times and values as little-endian doubles.
+
+    None if the file is not as `series_table` makes it.
+    """
+
+def table_file(columns: list[tuple[str, str, list[Any]]]) -> bytes:
+    """Columns as a Parquet file: of each its name, its kind (text, double, long, int or bool) and its values or None.
+
+    ValueError or TypeError for another kind or value.
+    """
+
+def table_read(file: pathlib.Path, names: set[str], *, others: bool = False) -> dict[str, list[Any]] | None:
+    """The columns of these names that a file has, or all but them; None if it is not as `table_file` makes it."""
 
 def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
     """One end of the SCReAM bandwidth test tool until it is over; its exit code.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 import json
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core, suites
+from sojourn.scenario import toml
 from sojourn.suites import Role
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def role(source: Source) -> Role:
 def document(source: Source) -> dict[str, Any]:
     """The scenario of a run with results, or of the case that a measurement is of; empty if there is none to read."""
     try:
-        return tomllib.loads(_scenario(source))
+        return toml(_scenario(source))
     except (ValueError, RecursionError):
         return {}
 

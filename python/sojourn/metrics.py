@@ -141,6 +141,7 @@ class Cached:
         self._source = source
         self._names: list[str] | None = None
         self._columns: dict[str, tuple[FloatArray, FloatArray]] = {}
+        self._finite: dict[str, tuple[FloatArray, FloatArray]] = {}
         #: What was read of them.
         self._kept: set[str] = set()
 
@@ -155,6 +156,13 @@ class Cached:
         self.read(USUAL if re.fullmatch(USUAL, name) else rf".*\.{re.escape(name.rpartition('.')[2])}")
         return self._columns.get(name) or self._source.series(name)
 
+    def finite(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """The series without its gaps, which most ask for more than once."""
+        found = self._finite.get(name) or _finite(self, name)
+        if self._kept:
+            self._finite[name] = found
+        return found
+
     def read(self, like: str = USUAL) -> None:
         """Reads series whose names are like this, unless they are kept, or the source holds them in memory anyway."""
         if like in self._kept or not hasattr(self._source, "columns"):
@@ -165,7 +173,7 @@ class Cached:
             self._recent.append(self)
             if len(self._recent) > RECENT:
                 oldest = self._recent.pop(0)
-                oldest._columns, oldest._kept = {}, set()
+                oldest._columns, oldest._finite, oldest._kept = {}, {}, set()
 
 
 def _remembered(measure: Callable[[Source, *Of], Found]) -> Callable[[Source, *Of], Found]:
@@ -203,12 +211,22 @@ class Stats:
         values = values[np.isfinite(values)]
         if values.size == 0:
             return None
-        p05, p50, p95, p99 = (float(x) for x in np.percentile(values, (5, 50, 95, 99)))
-        return cls(int(values.size), float(values.mean()), p05, p50, p95, p99, float(values.max()))
+        ordered = np.sort(values)
+        p05, p50, p95, p99 = (_quantile(ordered, percent / 100) for percent in (5, 50, 95, 99))
+        return cls(int(values.size), float(values.mean()), p05, p50, p95, p99, float(ordered[-1]))
 
     def rounded(self) -> dict[str, Any]:
         """As a dictionary, to three decimals."""
         return {key: round(value, 3) if isinstance(value, float) else value for key, value in asdict(self).items()}
+
+
+def _quantile(ordered: FloatArray, share: float) -> float:
+    """Linear interpolation between values in ascending order, to the bit as in `numpy.quantile`, which takes longer."""
+    last = ordered.size - 1
+    at = last * share
+    below = math.floor(at)
+    low, high, part = float(ordered[below]), float(ordered[min(below + 1, last)]), at - below
+    return high - (high - low) * (1 - part) if part >= 0.5 else low + (high - low) * part
 
 
 @dataclass(frozen=True)
@@ -283,6 +301,10 @@ def marks_text(flows: Sequence[FlowSummary]) -> str:
 
 def finite(source: Source, name: str) -> tuple[FloatArray, FloatArray]:
     """The series without its gaps; empty if the source does not have it."""
+    return source.finite(name) if isinstance(source, Cached) else _finite(source, name)
+
+
+def _finite(source: Source, name: str) -> tuple[FloatArray, FloatArray]:
     if name not in source.names():
         empty = np.empty(0)
         return empty, empty
@@ -297,12 +319,14 @@ def inside(source: Source, name: str, window: Window) -> FloatArray:
     return values[(t >= window[0]) & (t <= window[1])]
 
 
+@_remembered
 def flows(source: Source) -> list[str]:
     """Flow names in the order in which they start: TCP, UDP, media, and applications of many connections."""
     found = dict.fromkeys(m[1] for n in source.names() if (m := FLOW.fullmatch(n)))
     return sorted(found, key=lambda flow: (lifetime(source, flow) or (np.inf, np.inf))[0])
 
 
+@_remembered
 def groups(source: Source) -> list[str]:
     """Names of the groups of flows whose series are together: quantiles and sums over their members."""
     found = (GROUP.fullmatch(name) for name in source.names())
@@ -346,6 +370,7 @@ def members(source: Source, over: Window) -> list[FlowSummary]:
     ]
 
 
+@_remembered
 def pings(source: Source) -> list[str]:
     """Names of the ping RTT series."""
     return sorted(name for name in source.names() if PING.fullmatch(name))

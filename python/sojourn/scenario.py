@@ -107,7 +107,7 @@ class Resolved:
 
     def document(self) -> dict[str, object]:
         """The text as dictionaries and lists."""
-        return tomllib.loads(self.text)
+        return toml(self.text)
 
     def head(self) -> dict[str, object]:
         """The keys before the first table: name, description, duration, seed."""
@@ -123,12 +123,18 @@ class Resolved:
         return tomllib.loads(_core.brief(self.text))
 
 
+def toml(text: str) -> dict[str, Any]:
+    """A text in TOML as dictionaries and lists; raises `tomllib.TOMLDecodeError`."""
+    document = _core.toml(text)
+    return tomllib.loads(text) if document is None else document
+
+
 def head(resolved: str) -> dict[str, object]:
     """The keys of a resolved scenario before its first table, in a tenth of the time that all of it takes."""
     try:
-        return tomllib.loads(resolved.partition("\n[")[0])
+        return toml(resolved.partition("\n[")[0])
     except tomllib.TOMLDecodeError:  # that was within a text of several lines
-        return tomllib.loads(resolved)
+        return toml(resolved)
 
 
 def load(path: str | Path) -> Scenario:

@@ -28,6 +28,8 @@ def harmless(value: Any) -> Any:
 
 def harmless_lines(text: str) -> str:
     """The same for a text of many lines, which stay."""
+    if text.replace("\n", "").isprintable():
+        return text
     return "\n".join(harmless(line.replace("\t", "    ")) for line in text.replace("\r\n", "\n").split("\n"))
 
 

@@ -1,22 +1,29 @@
-//! Tables of texts and numbers as Parquet files, whose bytes are a function of the table alone.
+//! Tables of texts and numbers as Parquet files, whose bytes are a function of the table alone, and
+//! series read from such a file.
 //!
 //! Of the format (Apache Parquet 2.11, `parquet.thrift` and `Encodings.md`) this is what series
-//! take: required columns, one data page of each in a row group, compressed with gzip. A text is
-//! written once a row group, and where it repeats as a run; of numbers all first bytes come first,
-//! then all second ones (`BYTE_STREAM_SPLIT`), since neighbours differ in the last ones.
+//! take: required columns in row groups, compressed with gzip. A text is written once a row group,
+//! and where it repeats as a run, all in one page; of numbers in a page all first bytes come first,
+//! then all second ones (`BYTE_STREAM_SPLIT`), since neighbours differ in the last ones. A table of
+//! runs has optional columns with plain values.
 
 mod page;
+mod read;
 mod thrift;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use page::Chunk;
+use page::{Chunk, Output};
+pub use read::{Series, Table};
 use thrift::Struct;
 
 /// Marks the begin and the end of a file.
 const MAGIC: &[u8] = b"PAR1";
 /// `Type` in `parquet.thrift`.
+const BOOLEAN: i32 = 0;
+const INT32: i32 = 1;
+const INT64: i32 = 2;
 const DOUBLE: i32 = 5;
 const BYTE_ARRAY: i32 = 6;
 
@@ -34,22 +41,64 @@ pub struct Column<'a> {
 pub enum Values<'a> {
     /// Texts, and for how many rows each stays.
     Texts(&'a [(&'a str, usize)]),
-    /// Numbers in pieces, one after the other.
-    Numbers(&'a [&'a [f64]]),
+    /// Numbers in pieces, one after the other, and how many rows a page has at least: it ends with
+    /// a piece, so that who wants one piece unpacks little more.
+    Numbers(&'a [&'a [f64]], usize),
+    /// A value for each row, or none.
+    Cells(&'a Cells),
 }
 
-impl Values<'_> {
+/// Values of one kind, of which some may be absent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cells {
+    /// Texts.
+    Texts(Vec<Option<String>>),
+    /// Numbers.
+    Doubles(Vec<Option<f64>>),
+    /// Whole numbers, as `INT64`.
+    Longs(Vec<Option<i64>>),
+    /// Whole numbers, as `INT32`.
+    Ints(Vec<Option<i32>>),
+    /// Truth values.
+    Bools(Vec<Option<bool>>),
+}
+
+impl Cells {
     fn rows(&self) -> usize {
         match self {
-            Self::Texts(runs) => runs.iter().map(|run| run.1).sum(),
-            Self::Numbers(pieces) => pieces.iter().map(|piece| piece.len()).sum(),
+            Self::Texts(values) => values.len(),
+            Self::Doubles(values) => values.len(),
+            Self::Longs(values) => values.len(),
+            Self::Ints(values) => values.len(),
+            Self::Bools(values) => values.len(),
         }
     }
 
     fn kind(&self) -> i32 {
         match self {
             Self::Texts(_) => BYTE_ARRAY,
-            Self::Numbers(_) => DOUBLE,
+            Self::Doubles(_) => DOUBLE,
+            Self::Longs(_) => INT64,
+            Self::Ints(_) => INT32,
+            Self::Bools(_) => BOOLEAN,
+        }
+    }
+}
+
+impl Values<'_> {
+    fn rows(&self) -> usize {
+        match self {
+            Self::Texts(runs) => runs.iter().map(|run| run.1).sum(),
+            Self::Numbers(pieces, _) => pieces.iter().map(|piece| piece.len()).sum(),
+            Self::Cells(cells) => cells.rows(),
+        }
+    }
+
+    fn kind(&self) -> i32 {
+        match self {
+            Self::Texts(_) => BYTE_ARRAY,
+            Self::Numbers(..) => DOUBLE,
+            Self::Cells(cells) => cells.kind(),
         }
     }
 }
@@ -64,7 +113,7 @@ impl Values<'_> {
 pub fn write(columns: &[Column<'_>], group_rows: usize, notes: &[(&str, &str)]) -> Vec<u8> {
     let rows = columns.first().map_or(0, |column| column.values.rows());
     assert!(columns.iter().all(|column| column.values.rows() == rows), "columns of one length");
-    let mut file = MAGIC.to_vec();
+    let mut file = Output::new(MAGIC);
     let mut groups = Vec::new();
     for begin in (0..rows).step_by(group_rows) {
         let range = begin..rows.min(begin + group_rows);
@@ -72,11 +121,15 @@ pub fn write(columns: &[Column<'_>], group_rows: usize, notes: &[(&str, &str)]) 
             .iter()
             .map(|column| match column.values {
                 Values::Texts(runs) => page::texts(&mut file, &within(runs, &range)),
-                Values::Numbers(pieces) => page::numbers(&mut file, pieces, &range),
+                Values::Numbers(pieces, page_rows) => {
+                    page::numbers(&mut file, pieces, page_rows, &range)
+                }
+                Values::Cells(cells) => page::cells(&mut file, cells, &range),
             })
             .collect();
         groups.push((range.len(), chunks));
     }
+    let mut file = file.bytes;
     let footer = footer(columns, rows, &groups, notes);
     file.extend(&footer);
     file.extend(u32::try_from(footer.len()).expect("a footer far below 4 GB").to_le_bytes());
@@ -122,8 +175,10 @@ fn footer(
     let mut schema = vec![Struct::new().text(4, "schema").int(5, columns.len())];
     schema.extend(columns.iter().map(|column| {
         let kind = column.values.kind();
-        // Required; of texts UTF8, as older readers have it, and STRING.
-        let element = Struct::new().enumerated(1, kind).enumerated(3, 0).text(4, column.name);
+        // Required or optional; of texts UTF8, as older readers have it, and STRING.
+        let repetition = i32::from(matches!(column.values, Values::Cells(_)));
+        let element =
+            Struct::new().enumerated(1, kind).enumerated(3, repetition).text(4, column.name);
         match kind {
             BYTE_ARRAY => element.enumerated(6, 0).part(10, Struct::new().part(1, Struct::new())),
             _ => element,

@@ -5,7 +5,7 @@ fn table(group_rows: usize) -> Vec<u8> {
     let numbers: [&[f64]; 2] = [&[1.0, 2.0, 3.0, 4.0], &[5.0, f64::NAN]];
     let columns = [
         Column { name: "series", values: Values::Texts(&names) },
-        Column { name: "value", values: Values::Numbers(&numbers) },
+        Column { name: "value", values: Values::Numbers(&numbers, 1) },
     ];
     write(&columns, group_rows, &[])
 }
@@ -35,7 +35,7 @@ fn a_group_has_the_texts_of_its_own_rows() {
 fn columns_of_other_lengths_are_no_table() {
     let columns = [
         Column { name: "a", values: Values::Texts(&[("x", 2)]) },
-        Column { name: "b", values: Values::Numbers(&[&[1.0]]) },
+        Column { name: "b", values: Values::Numbers(&[&[1.0]], 1) },
     ];
     let _ = write(&columns, 10, &[]);
 }

@@ -8,6 +8,8 @@ const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 /// Above this a list's size follows its header.
 const SHORT_LIST: usize = 14;
+/// Lists and structures within each other: a footer has half as many.
+const DEEPEST: u8 = 16;
 
 /// A structure under way.
 #[derive(Default)]
@@ -108,6 +110,163 @@ fn head(bytes: &mut Vec<u8>, kind: u8, length: usize) {
     } else {
         bytes.push(0xf0 | kind);
         varint(bytes, length as u64);
+    }
+}
+
+/// A structure that was read: its fields.
+#[derive(Debug)]
+pub(crate) struct Fields(Vec<(i64, Value)>);
+
+/// What a field or an element of a list holds, as far as Parquet's structures need it.
+#[derive(Debug)]
+pub(crate) enum Value {
+    Int(i64),
+    Bytes(Vec<u8>),
+    List(Vec<Self>),
+    Struct(Fields),
+    /// A truth value or a double.
+    Other,
+}
+
+impl Value {
+    pub(crate) fn fields(&self) -> Option<&Fields> {
+        match self {
+            Self::Struct(fields) => Some(fields),
+            _ => None,
+        }
+    }
+}
+
+impl Fields {
+    fn get(&self, id: i64) -> Option<&Value> {
+        self.0.iter().find(|field| field.0 == id).map(|field| &field.1)
+    }
+
+    pub(crate) fn int(&self, id: i64) -> Option<i64> {
+        match self.get(id)? {
+            Value::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn text(&self, id: i64) -> Option<&str> {
+        match self.get(id)? {
+            Value::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn part(&self, id: i64) -> Option<&Self> {
+        self.get(id)?.fields()
+    }
+
+    pub(crate) fn list(&self, id: i64) -> Option<&[Value]> {
+        match self.get(id)? {
+            Value::List(values) => Some(values),
+            _ => None,
+        }
+    }
+}
+
+/// Reads what may be damaged.
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+    depth: u8,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, depth: 0 }
+    }
+
+    /// What was not read.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    pub(crate) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// The bytes of a number.
+    pub(crate) fn number<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    pub(crate) fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn signed(&mut self) -> Option<i64> {
+        let value = self.varint()?;
+        Some((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// A structure.
+    pub(crate) fn fields(&mut self) -> Option<Fields> {
+        let (mut fields, mut id) = (Vec::new(), 0_i64);
+        loop {
+            let head = self.byte()?;
+            if head == 0 {
+                return Some(Fields(fields));
+            }
+            id = match head >> 4 {
+                0 => self.signed()?,
+                more => id.checked_add(i64::from(more))?,
+            };
+            // A truth value is in its field's head.
+            let value =
+                if matches!(head & 15, 1 | 2) { Value::Other } else { self.value(head & 15)? };
+            fields.push((id, value));
+        }
+    }
+
+    fn value(&mut self, kind: u8) -> Option<Value> {
+        if self.depth > DEEPEST {
+            return None;
+        }
+        Some(match kind {
+            // A truth value or a byte.
+            1..=3 => self.byte().map(|_| Value::Other)?,
+            4..=I64 => Value::Int(self.signed()?),
+            7 => self.take(8).map(|_| Value::Other)?,
+            BINARY => {
+                let length = usize::try_from(self.varint()?).ok()?;
+                Value::Bytes(self.take(length)?.to_vec())
+            }
+            LIST => {
+                let head = self.byte()?;
+                let length = match head >> 4 {
+                    15 => self.varint()?,
+                    short => short.into(),
+                };
+                self.depth += 1;
+                let values = (0..length).map(|_| self.value(head & 15)).collect::<Option<_>>()?;
+                self.depth -= 1;
+                Value::List(values)
+            }
+            STRUCT => {
+                self.depth += 1;
+                let fields = self.fields()?;
+                self.depth -= 1;
+                Value::Struct(fields)
+            }
+            _ => return None,
+        })
     }
 }
 

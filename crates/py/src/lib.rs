@@ -13,6 +13,7 @@ mod own;
 mod scream;
 mod series;
 mod timers;
+mod toml;
 
 use std::path::PathBuf;
 
@@ -269,9 +270,11 @@ mod _core {
     #[pymodule_export]
     use super::scream::{PyReceiver, PySender};
     #[pymodule_export]
-    use super::series::series_table;
+    use super::series::{series_names, series_read, series_table, table_file, table_read};
     #[pymodule_export]
     use super::timers::timer_trial;
+    #[pymodule_export]
+    use super::toml::toml;
     #[pymodule_export]
     use super::{
         ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, design, draw,

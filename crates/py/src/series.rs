@@ -1,10 +1,14 @@
-//! The series of runs on their way to disk: packed in memory, and as the long table that is kept.
+//! Runs on their way to disk: their series packed in memory and as the long table that is kept, and
+//! the table of what else there is of each.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
-use sojourn_parquet::{self as parquet, Values};
+use pyo3::types::{PyBytes, PyDict};
+use sojourn_parquet::{self as parquet, Cells, Series, Table, Values};
 use sojourn_trace::Column;
 
 /// Names, units and numbers of samples of all series of a run.
@@ -12,6 +16,9 @@ type Head = (Vec<String>, Vec<String>, Vec<usize>);
 
 /// The key of a JSON array with the names of the series in their order.
 const NAMES: &str = "sojourn.series";
+/// Values of whole series that are packed together: who reads a tenth of the series of a run of a
+/// minute unpacks little more, in a file that is a twentieth larger.
+const PAGE_ROWS: usize = 2000;
 
 /// All series that have a sample: a line of JSON with their [`Head`], then the times of all and the
 /// values of all, as little-endian doubles.
@@ -53,6 +60,16 @@ impl Samples {
             .map(|part| part.iter().copied().map(f64::from_le_bytes).collect());
         Some(Self { names, units, lengths, t, v })
     }
+
+    /// The values of each series.
+    fn values(&self) -> impl Iterator<Item = &[f64]> {
+        let mut rest = &*self.v;
+        self.lengths.iter().map(move |&length| {
+            let (own, after) = rest.split_at(length);
+            rest = after;
+            own
+        })
+    }
 }
 
 /// Packed series of runs as a Parquet file: columns `series`, `unit`, `t_s` and `value`, with `ids`
@@ -88,13 +105,14 @@ fn table(runs: &[Samples], ids: Option<&[String]>, group_rows: usize) -> Vec<u8>
         }
     }
     let t: Vec<&[f64]> = runs.iter().map(|run| &*run.t).collect();
-    let v: Vec<&[f64]> = runs.iter().map(|run| &*run.v).collect();
+    let v: Vec<&[f64]> = runs.iter().flat_map(Samples::values).collect();
     let columns = [
         ("id", Values::Texts(&id)),
         ("series", Values::Texts(&name)),
         ("unit", Values::Texts(&unit)),
-        ("t_s", Values::Numbers(&t)),
-        ("value", Values::Numbers(&v)),
+        // Most series have the same times: together they take a quarter.
+        ("t_s", Values::Numbers(&t, group_rows)),
+        ("value", Values::Numbers(&v, PAGE_ROWS)),
     ]
     .map(|(name, values)| parquet::Column { name, values });
     let noted = match (runs, ids) {
@@ -103,4 +121,88 @@ fn table(runs: &[Samples], ids: Option<&[String]>, group_rows: usize) -> Vec<u8>
     };
     let notes: Vec<_> = noted.iter().map(|names| (NAMES, &**names)).collect();
     parquet::write(&columns[usize::from(ids.is_none())..], group_rows, &notes)
+}
+
+/// Names of the series in a file of one run: the text under [`NAMES`]. None if the file is not as
+/// [`series_table`] makes it.
+#[pyfunction]
+pub(crate) fn series_names(py: Python<'_>, file: PathBuf) -> Option<String> {
+    py.detach(|| Table::open(&file)?.note(NAMES).map(str::to_owned))
+}
+
+/// A name, its times and its values as little-endian doubles.
+type Read<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// Series of these names among some rows of a file, in the file's order; those that it does not
+/// have are left out. None if the file is not as [`series_table`] makes it.
+#[pyfunction]
+#[pyo3(signature = (file, names, begin = 0, rows = usize::MAX))]
+pub(crate) fn series_read(
+    py: Python<'_>,
+    file: PathBuf,
+    names: HashSet<String>,
+    begin: usize,
+    rows: usize,
+) -> Option<Vec<Read<'_>>> {
+    let found =
+        py.detach(|| Table::open(&file)?.series(["series", "t_s", "value"], &names, begin, rows))?;
+    let each = found
+        .into_iter()
+        .map(|Series { name, t, values }| (name, PyBytes::new(py, &t), PyBytes::new(py, &values)));
+    Some(each.collect())
+}
+
+/// A column of a table: its name, its kind (`text`, `double`, `long`, `int` or `bool`) and a value
+/// or None for each row.
+type Named<'py> = (String, String, Bound<'py, PyAny>);
+
+/// Columns as a Parquet file.
+#[pyfunction]
+pub(crate) fn table_file<'py>(
+    py: Python<'py>,
+    columns: Vec<Named<'py>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let read = columns.into_iter().map(|(name, kind, values)| {
+        let cells = match &*kind {
+            "text" => Cells::Texts(values.extract()?),
+            "double" => Cells::Doubles(values.extract()?),
+            "long" => Cells::Longs(values.extract()?),
+            "int" => Cells::Ints(values.extract()?),
+            "bool" => Cells::Bools(values.extract()?),
+            other => return Err(PyValueError::new_err(format!("no kind of column: {other}"))),
+        };
+        Ok((name, cells))
+    });
+    let read: Vec<(String, Cells)> = read.collect::<PyResult<_>>()?;
+    let columns: Vec<_> = read
+        .iter()
+        .map(|(name, cells)| parquet::Column { name, values: Values::Cells(cells) })
+        .collect();
+    let file = py.detach(|| parquet::write(&columns, usize::MAX, &[]));
+    Ok(PyBytes::new(py, &file))
+}
+
+/// The columns of these names that a file has, or all but them, as lists. None if the file is not as
+/// [`table_file`] makes it.
+#[pyfunction]
+#[pyo3(signature = (file, names, *, others = false))]
+pub(crate) fn table_read(
+    py: Python<'_>,
+    file: PathBuf,
+    names: HashSet<String>,
+    others: bool,
+) -> PyResult<Option<Bound<'_, PyDict>>> {
+    let read = py.detach(|| Table::open(&file)?.cells(|name| names.contains(name) != others));
+    let Some(columns) = read else { return Ok(None) };
+    let found = PyDict::new(py);
+    for (name, cells) in columns {
+        match cells {
+            Cells::Texts(values) => found.set_item(name, values)?,
+            Cells::Doubles(values) => found.set_item(name, values)?,
+            Cells::Longs(values) => found.set_item(name, values)?,
+            Cells::Ints(values) => found.set_item(name, values)?,
+            Cells::Bools(values) => found.set_item(name, values)?,
+        }
+    }
+    Ok(Some(found))
 }

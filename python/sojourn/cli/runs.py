@@ -202,8 +202,11 @@ def run(
             show_points(points, goals, full=full)
         else:
             _print_runs(there, full=full)
-        for capture in (capture for run in there for capture in run.again().captures if capture.exists()):
-            print(f"capture: {harmless(str(capture))}")
+        asked = {job.id for job in todo if results.capture_names(job.scenario.text)}
+        made = (one.run.again() for one in outcomes if one.run and one.id in asked)
+        for capture in (capture for run in made for capture in run.captures):
+            if capture.exists():
+                print(f"capture: {harmless(str(capture))}")
         if there:
             screen.show_next(folder, there)
         print(f"{folder}: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))

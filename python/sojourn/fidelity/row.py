@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -113,7 +114,7 @@ class Result:
     known: str = ""
     """Why the row is known to miss its tolerance."""
 
-    @property
+    @cached_property
     def ours(self) -> float | None:
         """Median over the seeds."""
         return float(np.median(self.values)) if self.values else None

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from sojourn import metrics
 
@@ -196,6 +195,8 @@ def import_file(path: Path, out: Path) -> Path:
         _write_json(building / "manifest.json", manifest)
         _write_json(building / "summary.json", _summary_document(source.id, summary))
         _write_json(building / "queue.json", [])
+        import polars as pl  # for this alone
+
         columns = [(name, *source.series(name)) for name in source.names()]
         pl.DataFrame(
             {

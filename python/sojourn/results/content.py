@@ -12,6 +12,7 @@ from pathlib import Path
 from sojourn import _core
 from sojourn.results.disk import IN_PROGRESS, building, digest_of, remove_if_empty
 from sojourn.results.samples import ROW_GROUP
+from sojourn.scenario import toml
 
 SCENARIO, SUMMARY, QUEUES, SERIES = FILES = ("scenario.toml", "summary.json", "queue.json", "series.parquet")
 CAPTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -36,7 +37,7 @@ def capture_names(resolved: str) -> list[str]:
     if "capture" not in resolved:
         return []
     try:
-        tables = tomllib.loads(resolved).get("capture", [])
+        tables = toml(resolved).get("capture", [])
     except (tomllib.TOMLDecodeError, RecursionError):
         return []
     names = [table.get("name") for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []

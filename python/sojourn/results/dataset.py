@@ -15,7 +15,7 @@ from sojourn.results import journal
 from sojourn.results.disk import ResultsError
 from sojourn.results.identity import RUN_ID
 from sojourn.results.partition import FORMAT, NAME, Kept, Partition
-from sojourn.results.run import Run
+from sojourn.results.run import Run, Samples
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,6 +88,9 @@ class Place:
 
     def names(self) -> object:
         return self.now.names()
+
+    def series(self, names: Iterable[str]) -> Samples | None:
+        return self.now.series(names)
 
     def where(self, name: str) -> str:
         return self.now.where(name)

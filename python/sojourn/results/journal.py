@@ -10,7 +10,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,9 @@ class Record:
     def names(self) -> list[str]:
         """Names of the series."""
         return names(self.packed())
+
+    def series(self, names: Iterable[str]) -> None:
+        """They are packed with all others."""
 
     def where(self, name: str) -> str:
         """What a message calls a file."""

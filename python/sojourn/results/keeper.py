@@ -60,6 +60,7 @@ class Keeper:
             self._sources[_source(kept)].add(run_id)
         self._lock = RLock()
         self._held: int | None = None
+        self._is_indexed = False
 
     def check(self) -> None:
         """Raises `ResultsError` unless runs can be written, by nobody else meanwhile."""
@@ -137,15 +138,18 @@ class Keeper:
 
     def _index(self) -> None:
         """Records which runs the dataset is to hold, before the first one is there."""
-        if self._dataset.planned == self._order and (self._dataset.folder / INDEX).exists():
+        index = self._dataset.folder / INDEX
+        if self._is_indexed or (self._dataset.planned == self._order and index.exists()):
+            self._is_indexed = True
             return
         document = {"format": FORMAT, "partition_runs": SIZE, "runs": self._order}
         made = building(self._dataset.root)
         (made / INDEX).write_bytes(as_text(json.dumps(document, indent=0)))
         sync(made / INDEX)
-        (made / INDEX).rename(self._dataset.folder / INDEX)
+        (made / INDEX).rename(index)
         _discard(made)
         self._dataset.planned = self._order
+        self._is_indexed = True
 
     def _journal(self, number: int) -> Journal:
         """The journal of a partition: never one that an earlier process left, whose end may be torn."""

@@ -8,10 +8,9 @@ the next. The key is made of the hashes of the runs, so that no partition takes 
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -21,7 +20,7 @@ from sojourn import _core
 from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, as_text
 from sojourn.results.disk import ResultsError, digest_of, sha256, sync
 from sojourn.results.identity import RUN_ID
-from sojourn.results.run import MANIFEST, Files
+from sojourn.results.run import MANIFEST, Files, Samples
 from sojourn.results.samples import names as names_of
 from sojourn.results.samples import packed_frame
 from sojourn.results.samples import rows as rows_of
@@ -59,6 +58,9 @@ OWN = (
     *TEXTS.values(),
 )
 
+#: Of a table the values of each column.
+Columns = dict[str, list[Any]]
+
 _recent: list[Partition] = []
 _lock = Lock()
 
@@ -95,12 +97,22 @@ class Stored:
     def frame(self) -> pl.LazyFrame:
         import polars as pl
 
+        file, begin, rows = self._place()
+        return pl.scan_parquet(file).slice(begin, rows).select("series", "unit", "t_s", "value")
+
+    def series(self, names: Iterable[str]) -> Samples | None:
+        file, begin, rows = self._place()
+        return _core.series_read(file, set(names), begin, rows)
+
+    def _place(self) -> tuple[Path, int, int]:
+        """The file of its samples, where they begin, and how many they are."""
         try:
             number, begin, rows = (int(self._cell(f"series_{what}")) for what in ("file", "begin", "rows"))
+            if not all(0 <= value < 1 << 63 for value in (number, begin, rows)):
+                raise ValueError("a place in a file")
         except (OSError, ValueError, TypeError) as error:
             raise ResultsError(f"{self.where(SERIES)}: expected the series of a run ({error})") from None
-        scan = pl.scan_parquet(self.partition.file(f"series{f'-{number}' if number else ''}.parquet"))
-        return scan.slice(begin, rows).select("series", "unit", "t_s", "value")
+        return self.partition.file(f"series{f'-{number}' if number else ''}.parquet"), begin, rows
 
     def names(self) -> object:
         try:
@@ -120,15 +132,15 @@ class Stored:
 
     def glance(self) -> dict[str, Any] | None:
         try:
-            return self.partition.heads.row(self.row, named=True)
+            return {name: values[self.row] for name, values in self.partition.heads.items()}
         except (OSError, IndexError):
             return None
 
     def _cell(self, column: str) -> Any:
-        table = self.partition.table()
-        if column not in table.columns or self.row >= table.height:
-            raise OSError(f"expected a column {column} with a row for each run")
-        return table.item(self.row, column)
+        try:
+            return self.partition.table()[column][self.row]
+        except LookupError:
+            raise OSError(f"expected a column {column} with a row for each run") from None
 
 
 class Partition:
@@ -151,7 +163,7 @@ class Partition:
         self.damage: str | None = None
         self._is_checked = False
         self._lock = Lock()
-        self._table: pl.DataFrame | None = None
+        self._table: Columns | None = None
 
     @property
     def stem(self) -> str:
@@ -189,29 +201,28 @@ class Partition:
                 yield f"{path}: expected the SHA-256 {str(wanted)[:12]}..., found {found}"
 
     @cached_property
-    def heads(self) -> pl.DataFrame:
+    def heads(self) -> Columns:
         """The numbers of each run, by the names of `ResultSet.summary`; raises `OSError`."""
-        return self._read([name for name in self._columns if name not in OWN])
+        return self._read(others=True)
 
-    @cached_property
-    def _columns(self) -> list[str]:
+    def _read(self, *, others: bool = False) -> Columns:
+        """The columns of `OWN`, or all others."""
+        file = self.file("runs.parquet")
+        if (read := _core.table_read(file, set(OWN), others=others)) is not None:
+            return read
         import polars as pl
 
         try:
-            return list(pl.read_parquet_schema(self.file("runs.parquet")))
+            columns = [name for name in pl.read_parquet_schema(file) if (name in OWN) != others]
+            return pl.read_parquet(file, columns=columns).to_dict(as_series=False)
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise OSError(f"{self.file('runs.parquet')}: expected a table of runs ({error})") from None
+            raise OSError(f"{file}: expected a table of runs ({error})") from None
 
-    def _read(self, columns: list[str] | None = None) -> pl.DataFrame:
-        import polars as pl
+    def table(self) -> Columns:
+        """What there is of each run beside its numbers; raises `OSError`.
 
-        try:
-            return pl.read_parquet(self.file("runs.parquet"), columns=columns)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise OSError(f"{self.file('runs.parquet')}: expected a table of runs ({error})") from None
-
-    def table(self) -> pl.DataFrame:
-        """The row of each run; raises `OSError`. Kept in memory until some other partitions were wanted."""
+        Kept in memory until some other partitions were wanted.
+        """
         table = self._table
         if table is None:
             self._table = table = self._read()
@@ -258,7 +269,7 @@ def write(folder: Path, building: Path, number: int, runs: Mapping[str, Kept]) -
             "series_names": json.dumps(series),
             "series_file": count, "series_begin": begin, "series_rows": length,
         })  # fmt: skip
-    names |= _put(building, f"{stem}.runs.parquet", _parquet(_typed(rows)))
+    names |= _put(building, f"{stem}.runs.parquet", _of_runs(rows))
     document = {"format": FORMAT, "files": dict(sorted(names.items())), "runs": made}
     _put(building, f"{stem}.json", as_text(json.dumps(document, indent=1)))
     for name in (*names, f"{stem}.json"):
@@ -320,22 +331,13 @@ def _glance(run: _Fresh) -> dict[str, Any]:
     return {key: harmless(value) for key, value in Glance.of(run).columns().items()}
 
 
-def _typed(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows as a table whose columns have the same types in every partition, also where one has no value."""
-    import polars as pl
-
-    kinds: dict[str, Any] = {
-        **dict.fromkeys(("id", "version", "hash", "sweep", "manifest", "queue", *TEXTS.values()), pl.String),
-        "series_names": pl.String,
-        **dict.fromkeys(("seed", "drops", "marks", "retransmits", "series_begin", "series_rows"), pl.Int64),
-        "series_file": pl.Int32,
-        "complete": pl.Boolean,
+def _of_runs(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Rows as a Parquet file whose columns have the same types in every partition, also where one has no value."""
+    kinds = {
+        **dict.fromkeys(("id", "version", "hash", "sweep", "manifest", "queue", *TEXTS.values()), "text"),
+        "series_names": "text",
+        **dict.fromkeys(("seed", "drops", "marks", "retransmits", "series_begin", "series_rows"), "long"),
+        "series_file": "int",
+        "complete": "bool",
     }
-    found = list(rows)
-    return pl.DataFrame(found, schema={name: kinds.get(name, pl.Float64) for name in found[0]})
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", compression_level=3)
-    return buffer.getvalue()
+    return _core.table_file([(name, kinds.get(name, "double"), [row.get(name) for row in rows]) for name in rows[0]])

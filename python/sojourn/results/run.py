@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sojourn import _core
 from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, capture_names
 from sojourn.results.disk import ResultsError
 from sojourn.results.identity import RUN_ID
-from sojourn.results.samples import NAMES
+from sojourn.scenario import toml
 from sojourn.suites import Role
 from sojourn.text import harmless_lines, parsed
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
     from sojourn.conditions import Conditions
 
+#: Of each series its name, and its times and values as little-endian doubles.
+Samples = list[tuple[str, bytes, bytes]]
 MANIFEST = "manifest.json"
 #: Of what is kept of a run. Format 2 has conditions in the summary and the role in the manifest; 1 had no number.
 FORMAT = 2
@@ -40,6 +45,9 @@ class Files(Protocol):
 
     def names(self) -> object:
         """A list of the names of the series, if they are noted beside their rows."""
+
+    def series(self, names: Iterable[str]) -> Samples | None:
+        """Series of these names as `_core.series_read` has them; None if only the whole table can be read."""
 
     def where(self, name: str) -> str:
         """What a message calls a file."""
@@ -66,12 +74,13 @@ class Folder:
         return pl.scan_parquet(self.path / SERIES)
 
     def names(self) -> object:
-        import polars as pl
-
         try:
-            return json.loads(pl.read_parquet_metadata(self.path / SERIES)[NAMES])
-        except (KeyError, ValueError, RecursionError, OSError, pl.exceptions.PolarsError):
+            return json.loads(_core.series_names(self.path / SERIES) or "null")
+        except (ValueError, RecursionError):
             return None
+
+    def series(self, names: Iterable[str]) -> Samples | None:
+        return _core.series_read(self.path / SERIES, set(names))
 
     def where(self, name: str) -> str:
         return str(self.path / name)
@@ -178,7 +187,7 @@ class Run:
     def document(self) -> dict[str, Any]:
         """The resolved scenario as dictionaries and lists."""
         try:
-            document: dict[str, Any] = parsed(self.scenario, tomllib.loads)
+            document: dict[str, Any] = parsed(self.scenario, toml)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise ResultsError(f"{self.files.where(SCENARIO)}: expected a scenario ({error})") from None
         return document
@@ -195,7 +204,8 @@ class Run:
 
         Queues, for which few ask, are not kept in memory.
         """
-        self._collect(self.frame().select("series", "t_s", "value").head(0))
+        if self.files.series(()) is None:
+            self._collect(self.frame().select("series", "t_s", "value").head(0))
         self.manifest, self.summary, self.again().queues
 
     def again(self) -> Run:
@@ -210,7 +220,8 @@ class Run:
     def _names(self) -> list[str]:
         noted = self.files.names()
         if isinstance(noted, list):
-            return self._checked(noted)
+            # Of many runs that are alike they are in memory once.
+            return [sys.intern(name) for name in self._checked(noted)]
         rows = self._collect(self.frame().select("series").unique(maintain_order=True))
         return self._checked(rows.to_series().to_list())
 
@@ -220,6 +231,8 @@ class Run:
 
     def series(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Times in seconds and values of one series."""
+        if (read := self.files.series([name])) and len(read) == 1:
+            return _doubles(read[0][1]), _doubles(read[0][2])
         import polars as pl
 
         rows = self._collect(self.frame().filter(pl.col("series") == name).select("t_s", "value"))
@@ -232,6 +245,9 @@ class Run:
 
         All, or those whose whole names are like a regular expression, which costs less.
         """
+        wanted = list(filter(re.compile(like).fullmatch, self._names)) if like else self._names
+        if (read := self.files.series(wanted)) is not None:
+            return {name: (_doubles(t), _doubles(values)) for name, t, values in read}
         import polars as pl
 
         frame = self.frame().filter(pl.col("series").str.contains(f"^(?:{like})$")) if like else self.frame()
@@ -301,6 +317,12 @@ class Run:
         from sojourn.glance import Glance
 
         return Glance.of(self).html()
+
+
+def _doubles(read: bytes) -> NDArray[np.float64]:
+    import numpy as np
+
+    return np.frombuffer(read, dtype="<f8")
 
 
 def run_of(source: object) -> Run | None:

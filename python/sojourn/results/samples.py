@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 PARQUET = b"PAR1"
 #: Rows of a Parquet file that are packed together.
 ROW_GROUP = 1 << 20
-#: What a Parquet file of one run's series calls the note with their names, a JSON array.
-NAMES = "sojourn.series"
 #: Of one sample, its time and its value.
 SAMPLE_BYTES = 16
 
