@@ -118,7 +118,7 @@ fn timed(command: &mut Command) -> io::Result<Option<(Duration, u64)>> {
             child.wait()?;
             return Ok(None);
         }
-        sleep(Duration::from_millis(2));
+        sleep(Duration::from_millis(5));
     }
     Ok(Some((cpu_time_of_children()? - before, held / 1000)))
 }
@@ -262,6 +262,8 @@ impl Maker {
     /// Gives the number of packets.
     fn finish(mut self) -> io::Result<u32> {
         self.out.flush()?;
+        // So that the kernel does not write it while somebody reads.
+        self.out.get_ref().sync_all()?;
         Ok(self.packets)
     }
 }

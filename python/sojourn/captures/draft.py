@@ -37,8 +37,8 @@ END_S = 0.5
 #: With less payload it is a transfer of a size, not a flow that always has data.
 SMALL_S = 2.0
 
-#: A FIFO loses packets at this share of its greatest delay at the least. An AQM does above its target, at a lower share of what
-#: slow start reached; of few losses only a low one tells.
+#: A FIFO loses packets at this share of its greatest delay at the least. An AQM does above its target, at a lower share
+#: of what slow start reached; of few losses only a low one tells.
 FULL, LEAST_LOSSES, LOW = 0.9, 3, 0.5
 #: Above this CoDel's queue (RFC 8289 4.4: 5 ms) does not wait with signals, but PIE's does (RFC 8033 5.1: 15 ms).
 LONGEST_CODEL_MS = 12.0
