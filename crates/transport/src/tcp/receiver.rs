@@ -253,8 +253,11 @@ impl Receiver {
         let second = self.rcv_nxt - self.acked > u64::from(self.mss);
         // From 6.6 on: the reader has emptied the queue, and the sender waits for nothing else.
         let pushed = config.ack_pushed && segment.flags.psh;
-        let reader_acks = config.reader_acks;
-        if self.ack_now || self.quick > 0 || (!reader_acks && (second || pushed)) {
+        // Where the window does not shrink by what waits for the reader, the segment itself is acknowledged
+        // (__tcp_ack_snd_check).
+        let at_once =
+            if config.reader_acks { second && self.window.holds(now) } else { second || pushed };
+        if self.ack_now || self.quick > 0 || at_once {
             self.ack_now = true;
             return;
         }

@@ -13,7 +13,7 @@ use sojourn_cc::{Controller, Feedback, Needs, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
 use self::undo::Undo;
-use self::write_queue::WriteQueue;
+use self::write_queue::{Push, WriteQueue};
 use super::Config;
 use super::ecn::AccEcnSender;
 use super::era::CwndLimited;
@@ -224,32 +224,26 @@ impl Sender {
     /// The application writes `bytes` more.
     pub fn write(&mut self, bytes: u64) {
         self.app.write_end += bytes;
-        if self.handshake.done {
-            self.fill(Time::ZERO); // it closes nothing
-        }
     }
 
-    /// The application writes what there is room for.
-    fn fill(&mut self, now: Time) {
-        if self.config.tso_buffers {
-            self.app.queue.write(self.app.write_end, self.snd_una, self.snd_nxt);
-            self.app.done_at = now;
-        }
-    }
-
-    /// Fills a buffer that has room again, once what was in it was sent. Returns whether anything was written.
-    fn refill(&mut self, now: Time) -> bool {
+    /// The application writes on where it can, once all was sent that may be. Returns whether more may leave now.
+    fn writes(&mut self, now: Time) -> bool {
         let in_flight = self.board.in_flight();
         let wakes = self.app.queue.wakes(self.snd_una, in_flight, self.win.cwnd);
+        if !self.app.queue.calls(self.app.write_end, self.snd_una) {
+            self.app.queue.push = Push::All;
+            return false;
+        }
         if wakes {
             // `tcp_rate_check_app_limited`, as the application writes again.
             let is_repaired = self.board.lost <= self.board.retransmitted;
             if self.snd_nxt == self.written() && in_flight < self.win.cwnd && is_repaired {
                 self.rate.app_limited(in_flight);
             }
-            self.fill(now);
         }
-        wakes
+        self.app.queue.copy(self.snd_una, self.snd_nxt);
+        self.app.done_at = now;
+        true
     }
 
     /// Byte after the last that it has written.
@@ -375,6 +369,7 @@ impl Endpoint for Sender {
             // What the send buffer holds is still sent.
             let written = if self.config.tso_buffers { self.written() } else { self.snd_nxt };
             self.app.write_end = written.max(1);
+            self.app.queue.stop();
         }
     }
 
@@ -407,7 +402,7 @@ impl Endpoint for Sender {
             return None;
         }
         let mut next = self.next_packet(now);
-        if next.is_none() && self.app.queue.is_full && self.refill(now) {
+        while next.is_none() && self.config.tso_buffers && self.writes(now) {
             next = self.next_packet(now);
         }
         let Some(mut packet) = next else {

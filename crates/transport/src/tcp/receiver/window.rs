@@ -303,6 +303,11 @@ impl DynamicWindow {
         self.ssthresh.min(free).next_multiple_of(self.unit)
     }
 
+    /// An ACK now would show no smaller window than the last one: what waits for the reader takes nothing of it.
+    pub(super) fn holds(&self, now: Time) -> bool {
+        self.is_measured && self.selected(now) >= self.advertised
+    }
+
     /// Less than half of the buffer is free: no time for quick ACKs.
     pub(super) fn is_tight(&self, now: Time) -> bool {
         self.is_measured && self.free(now) < self.clamp.min(self.payload(self.buffer)) / 2

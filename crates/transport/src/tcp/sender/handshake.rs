@@ -63,13 +63,12 @@ impl Sender {
         }
     }
 
-    /// The send buffer, and what the application writes into it at once.
-    fn open_buffer(&mut self, now: Time) {
+    /// The send buffer.
+    fn open_buffer(&mut self) {
         // `bbr_sndbuf_expand`, and what the others have.
         let windows = if self.needs.owns_cwnd { 3 } else { 2 };
         let (mss, most) = (self.mss.into(), self.config.wmem_max.0);
         self.app.queue = WriteQueue::new(self.snd_nxt, self.snd_wnd, mss, windows, most);
-        self.fill(now);
     }
 
     /// What the peer's SYN says of it (RFC 9293 3.7.1, RFC 7323 3.2); a size below that of Linux's
@@ -116,7 +115,7 @@ impl Sender {
         self.cc.on_established(now, &path, &mut self.win);
         self.needs = self.cc.needs();
         self.update_output();
-        self.open_buffer(now);
+        self.open_buffer();
         // The third ACK reflects the codepoint of the SYN/ACK.
         self.handshake.segment = Some(Segment {
             seq: 1,

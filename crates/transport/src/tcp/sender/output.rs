@@ -4,6 +4,7 @@
 use sojourn_cc::{Feedback, Sent, State};
 use sojourn_core::{Dur, Ecn, Kind, Time};
 
+use super::write_queue::Push;
 use super::{Sender, Timer};
 use crate::endpoint::{Body, Transmit};
 use crate::tcp::ecn::{Role, codepoint};
@@ -57,7 +58,15 @@ impl Sender {
             packet.psh |= self.pacing.burst_left == 0 && self.pacing.pushes;
             return Some(packet);
         }
-        self.begin_burst(now)
+        match self.app.queue.push {
+            Push::All => self.begin_burst(now),
+            Push::One => {
+                let packet = self.begin_burst(now);
+                self.app.queue.push = Push::Nothing;
+                packet
+            }
+            Push::Nothing => None,
+        }
     }
 
     /// Linux `tcp_write_xmit` and `tcp_xmit_retransmit_queue`: retransmissions first, one at a
@@ -71,7 +80,7 @@ impl Sender {
             && self.state >= State::Recovery
             && !self.recovery.undo.new_data_first;
         if !wants_retransmit && !self.recovery.probe_due && self.snd_nxt >= self.send_end() {
-            if !self.app.queue.is_full {
+            if !self.config.tso_buffers || self.app.write_end <= self.written() {
                 self.rate.app_limited(self.board.in_flight());
             }
             return None;
@@ -173,6 +182,7 @@ impl Sender {
         let is_last = buffer == write_room;
         if max_segments > 1
             && write_room > mss
+            && self.app.queue.push != Push::One
             && (is_last || window_room.min(congestion_room) < buffer)
             && self.defers(now, window_room, congestion_room, max_segments)
         {

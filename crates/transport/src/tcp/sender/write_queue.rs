@@ -21,6 +21,17 @@ const LEAST_WINDOW: u64 = 536;
 /// `tcp_wmem[1]`.
 const FIRST_LIMIT: u64 = 16 << 10;
 
+/// What may leave before the application goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Push {
+    /// As much as the windows and the pacer let (`tcp_push_pending_frames`).
+    #[default]
+    All,
+    /// One packet, which waits for nothing (`tcp_push_one`).
+    One,
+    Nothing,
+}
+
 /// A buffer of data that were not sent whole.
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
@@ -50,8 +61,14 @@ pub(super) struct WriteQueue {
     /// `sk_sndbuf`, and its bound.
     limit: u64,
     most: u64,
+    /// Bytes that the application's call has still to copy, and whether it has copied any.
+    call: u64,
+    has_copied: bool,
+    pub(super) push: Push,
     /// The application waits for room (`SOCK_NOSPACE`).
-    pub(super) is_full: bool,
+    is_full: bool,
+    /// An ACK has arrived that nobody has looked at: nothing else wakes an application (`tcp_data_snd_check`).
+    is_acked: bool,
 }
 
 impl WriteQueue {
@@ -95,6 +112,7 @@ impl WriteQueue {
             self.sent.pop_front();
         }
         self.window = self.window.max(window);
+        self.is_acked = true;
     }
 
     /// A packet leaves that ends at `end`.
@@ -115,63 +133,88 @@ impl WriteQueue {
         self.unsent.iter().take_while(|buffer| buffer.end <= end).any(|buffer| buffer.pushes)
     }
 
-    /// `tcp_check_space`, after all that may be sent was: whether an application that waited is woken. The buffer
-    /// grows where it, and not `cwnd`, is what limits.
+    /// The application writes nothing more.
+    pub(super) fn stop(&mut self) {
+        self.call = 0;
+    }
+
+    /// `tcp_check_space`, after an ACK and all that it lets leave: whether an application that waited is woken. The
+    /// buffer grows where it, and not `cwnd`, is what limits.
     pub(super) fn wakes(&mut self, una: u64, in_flight: u32, cwnd: u32) -> bool {
-        if !self.is_full {
+        if !std::mem::take(&mut self.is_acked) || !self.is_full {
             return false;
         }
         if in_flight < cwnd {
             self.expand(cwnd);
         }
-        // `sk_stream_is_writeable`.
-        let memory = self.memory(una);
-        self.is_full = self.limit.saturating_sub(memory) < memory / 2;
+        self.is_full = !self.is_writable(una);
         !self.is_full
     }
 
-    /// The application writes up to `end`, as far as there is room, in calls of 128 KiB. `una` and `next` are the
-    /// first bytes that are not acknowledged and not sent.
-    pub(super) fn write(&mut self, end: u64, una: u64, next: u64) {
-        while self.written < end && !self.is_full {
-            self.call((end - self.written).min(CHUNK), una, next);
-        }
+    /// `sk_stream_is_writeable`.
+    fn is_writable(&self, una: u64) -> bool {
+        let memory = self.memory(una);
+        self.limit.saturating_sub(memory) >= memory / 2
     }
 
-    /// One call (`tcp_sendmsg_locked`).
-    fn call(&mut self, len: u64, una: u64, next: u64) {
+    /// The application has data up to `end`, and begins a call if none is under way and `tcp_poll` finds room for
+    /// one. Returns whether there is one.
+    pub(super) fn calls(&mut self, end: u64, una: u64) -> bool {
+        if self.call == 0 && !self.is_full && end > self.written {
+            self.is_full = !self.is_writable(una);
+            self.has_copied = false;
+            self.call = if self.is_full { 0 } else { (end - self.written).min(CHUNK) };
+        }
+        self.call > 0
+    }
+
+    /// The call copies until it has something to send, or is over (`tcp_sendmsg_locked`). `una` and `next` are the
+    /// first bytes that are not acknowledged and not sent.
+    pub(super) fn copy(&mut self, una: u64, next: u64) {
         let size = self.buffer_size();
-        let mut copied = 0;
-        while copied < len {
+        loop {
             let start = self.unsent.iter().rev().nth(1).map_or(next, |before| before.end.max(next));
             let room = self.unsent.back().map_or(0, |tail| size.saturating_sub(tail.end - start));
             if room == 0 {
                 if self.memory(una) >= self.limit {
                     self.is_full = true;
+                    self.call = 0;
                     break;
                 }
                 self.unsent.push_back(Buffer { end: self.written, pushes: false });
                 continue;
             }
-            let take = room.min(len - copied);
+            let take = room.min(self.call);
+            let is_first = self.unsent.len() == 1;
             let Some(tail) = self.unsent.back_mut() else { return };
             self.written += take;
             tail.end = self.written;
             // What continues a buffer that was pushed before takes that back.
-            tail.pushes &= copied > 0;
-            copied += take;
-            // `forced_push`.
-            if take == room && self.written > self.pushed + self.window / 2 {
-                self.push();
+            tail.pushes &= self.has_copied;
+            self.has_copied = true;
+            self.call -= take;
+            if self.call == 0 {
+                break;
+            }
+            if take == room {
+                // `forced_push`.
+                if self.written > self.pushed + self.window / 2 {
+                    break;
+                }
+                if is_first {
+                    self.push = Push::One;
+                    return;
+                }
             }
         }
-        if copied > 0 {
+        if self.has_copied {
             self.push();
         }
     }
 
     /// `tcp_mark_push`.
     fn push(&mut self) {
+        self.push = Push::All;
         self.pushed = self.written;
         if let Some(tail) = self.unsent.back_mut() {
             tail.pushes = true;
