@@ -66,6 +66,7 @@ pub(super) struct DynamicWindow {
     /// What this instant brought is read at its end, which may enlarge the buffer.
     is_unread: bool,
     is_exact: bool,
+    has_timestamps: bool,
     slack: u64,
     rcv_nxt: u64,
 }
@@ -101,6 +102,7 @@ impl DynamicWindow {
             measured_seq: 1,
             space,
             is_exact: config.drs_exact,
+            has_timestamps: config.timestamps,
             slack: if config.drs_exact { 0 } else { 16 * mss },
             rcv_nxt: 1,
             ..Self::default()
@@ -135,10 +137,11 @@ impl DynamicWindow {
         self.rcv_mss = len.min(self.mss);
     }
 
-    /// Linux `tcp_rcv_rtt_measure_ts`.
+    /// Linux `tcp_rcv_rtt_measure_ts`. Without timestamps a window of data is all that tells (`measure_window`).
     pub(super) fn measure_rtt(&mut self, now: Time, segment: &Segment) {
         self.read(now);
-        if segment.tsecr == Time::NEVER || segment.tsecr == self.rtt_echo {
+        let is_told = self.has_timestamps || !self.is_exact;
+        if !is_told || segment.tsecr == Time::NEVER || segment.tsecr == self.rtt_echo {
             return;
         }
         self.rtt_echo = segment.tsecr;

@@ -130,3 +130,14 @@ fn what_is_held_beyond_a_hole_makes_room_from_6_16() {
         assert!(window.clamp.abs_diff(clamp) <= 1, "{era:?}: {}", window.clamp);
     }
 }
+
+// Linux 7.2 over a path of 5 ms without timestamps: the first window that grows after a round trip of slow start is shown
+// once a whole window of data has arrived, with the 46th segment.
+#[test]
+fn without_timestamps_only_a_window_of_data_tells_the_round_trip() {
+    let config = Config { timestamps: false, ..Config::of(Era::E7) };
+    let mut window = DynamicWindow::new(&config, 1460);
+    assert_eq!(sample(&mut window, 0, 5), Dur::ZERO);
+    let mut window = DynamicWindow::new(&Config::of(Era::E7), MSS);
+    assert_eq!(sample(&mut window, 0, 5), Dur::from_millis(5));
+}
