@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 CASES = {case.id: case for case in linux72_prague.cases()}
 GRID = Path(os.environ.get("SOJOURN_REFERENCE", "../shared/reference")) / "linux-7.2-prague" / "grid.json"
 #: Runs that hang on one mechanism each, with the greatest error of goodput in % of the link: payload beside the
-#: AccECN option, the end of slow start, where bursts end it, and a rate at small windows.
+#: AccECN option, the end of slow start, and a rate at small windows.
 TELLING = {
     "dualpi2/50Mbit/20ms/prague": 0.3,
     "dualpi2/200Mbit/20ms/prague": 1.5,
-    "dualpi2/200Mbit/80ms/prague": 0.5,
     "dualpi2/10Mbit/20ms/cubic-vs-prague": 1.0,
 }
+#: Judged by its row alone: microseconds of delay decide where its slow start ends.
+DELICATE = "dualpi2/200Mbit/80ms/prague"
 
 
 def test_every_case_is_there_once_and_was_measured_three_times() -> None:
@@ -66,15 +67,33 @@ def test_a_grid_of_other_cases_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def telling(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Source]:
-    targets = [f"^linux72-prague/{name}$" for name in TELLING]
+    targets = [f"^linux72-prague/{name}$" for name in (*TELLING, DELICATE)]
     return dict(run(targets, out=tmp_path_factory.mktemp("linux72-prague")).runs)
 
 
 def test_prague_does_what_its_module_does(telling: dict[str, Source]) -> None:
-    for run_id, source in telling.items():
-        pair = compare.pair_up(run_id, source, reference.shipped()[run_id])
+    for name, most in TELLING.items():
+        run_id = f"linux72-prague/{name}"
+        pair = compare.pair_up(run_id, telling[run_id], reference.shipped()[run_id])
         assert pair is not None
-        assert max(pair.goodput_error_percent()) < TELLING[run_id.partition("/")[2]], run_id
+        assert max(pair.goodput_error_percent()) < most, run_id
+
+
+def test_microseconds_decide_where_slow_start_at_200_mbit_ends(tmp_path: Path) -> None:
+    """Why one run is not among the telling ones.
+
+    The module's first cut holds if no segment without a mark is acknowledged with the first mark. Bursts are as long
+    as the step's millisecond there, so that packets of one path are marked and those of another are not.
+    """
+    text = CASES[f"linux72-prague/{DELICATE}"].toml
+    goodput = []
+    for delay in ("80ms", "79.99ms"):
+        file = tmp_path / f"{delay}.toml"
+        file.write_text(text.replace("netem delay 80ms", f"netem delay {delay}"))
+        [source] = dict(run([str(file)], out=tmp_path / delay).runs).values()
+        goodput.append(source.summary["flows"][0]["goodput_mbps"])
+    assert abs(goodput[0] - goodput[1]) > 0.005 * 200, goodput
+    assert max(goodput) < 0.7 * 200, "a cut that is lost leaves the link full"
 
 
 def test_rows_are_judged_by_the_spread_of_the_kernel_s_runs(telling: dict[str, Source]) -> None:

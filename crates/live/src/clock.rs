@@ -25,6 +25,12 @@ impl Clock {
         Self { epoch: nanoseconds(clock_gettime(ClockId::Monotonic)).saturating_add(delay.0) }
     }
 
+    /// The same, begun at the next whole multiple of `unit` since the machine's clock began.
+    #[must_use]
+    pub fn aligned(self, unit: Dur) -> Self {
+        Self { epoch: self.epoch.next_multiple_of(unit.0.max(1)) }
+    }
+
     /// Sleeps until it shows `at`; how exactly is the thread's timer slack.
     pub fn sleep_until(&self, at: Time) {
         let at = Dur(self.epoch.saturating_add(at.0));

@@ -62,13 +62,13 @@ fn a_changed_queue_keeps_its_packets_and_obeys_its_new_limit() {
 #[test]
 fn a_changed_red_discards_its_packets_at_once() {
     let red = "red limit 400000 min 90000 max 300000 avpkt 1000 bandwidth 40Mbit";
-    let text = step("5s", &format!(r#"set = {{ "link.bneck.forward.qdisc" = "{red} ecn" }}"#));
+    let text = step("4.5s", &format!(r#"set = {{ "link.bneck.forward.qdisc" = "{red} ecn" }}"#));
     let output = run_with(&text, &[("link.bneck.qdisc", red.to_owned())]);
     let backlog = output.series("queue.bneck.backlog_packets");
-    let held = backlog.iter().rfind(|(t, _)| *t < 5.0).expect("a sample").1;
+    let held = backlog.iter().rfind(|(t, _)| *t < 4.5).expect("a sample").1;
     let purged = total(&output.queue("bneck").drops, "purge");
     assert!(held > 20.0 && (purged - held).abs() <= 40.0, "{held} held, {purged} purged");
-    let after = backlog.iter().find(|(t, _)| *t >= 5.0).expect("a sample").1;
+    let after = backlog.iter().find(|(t, _)| *t >= 4.5).expect("a sample").1;
     assert!(after < held / 2.0, "{held} before, {after} after");
 }
 

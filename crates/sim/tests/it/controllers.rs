@@ -185,6 +185,36 @@ cc = "cubic"
     }
 }
 
+/// DCTCP, paced by TCP itself (SO_MAX_PACING_RATE), in the L4S queue of dualpi2: `tcpi_snd_cwnd` of Linux 7.2.13 every
+/// 50 ms, from an application that polls and writes 128 KiB. Bursts, the ends of buffers, the send buffer's growth and
+/// which segments the receiver acknowledges at once decide which packet of slow start is the first to be marked:
+/// `iperf3`, whose send buffer begins at 128 KiB, leaves slow start on the same kernel at 755.
+#[test]
+fn paced_slow_start_ends_where_linux_ends_it() {
+    let out = run(r#"
+duration = "1100ms"
+step = "50ms"
+tcp = { era = "7.x", ecn = "accecn", accecn_option = true, pacing = true, rmem_max = "16Mb", wmem_max = "16Mb" }
+[[link]]
+name = "bneck"
+rate = "200Mbit"
+shaper = "htb"
+qdisc = "dualpi2 any_ect"
+[link.reverse]
+rate = "none"
+shaper = "none"
+qdisc = "pfifo"
+ingress = ["netem delay 80ms limit 1000000"]
+[[flow]]
+name = "f0"
+cc = "dctcp"
+start = "0s"
+"#);
+    let from_half = out.series("flow.f0.cwnd").into_iter().filter(|(t, _)| *t > 0.52);
+    let ours: Vec<f64> = from_half.map(|(_, cwnd)| cwnd).take(10).collect();
+    assert_eq!(ours, [319.0, 536.0, 725.0, 1272.0, 1253.0, 1033.0, 835.0, 703.0, 703.0, 704.0]);
+}
+
 // KAT bbr1 12: from IW 10 to a BDP of 330 segments takes 5.06 doublings, and three flat rounds
 // tell. A round's rate is known one round later, and the overshoot queues.
 #[test]

@@ -224,7 +224,7 @@ parameters! {
         /// passed since the oldest segment outstanding was sent (6.18 `tcp_tso_should_defer`).
         tso_defer_soon: bool = false, E7 => true;
         /// A burst that reaches the end of a buffer in the write queue is completed from the next one and does
-        /// not wait (6.10 `tcp_grow_skb`).
+        /// not wait (6.10 `tcp_grow_skb`). The send buffer counts the memory of packets, and `stop` leaves what it holds.
         tso_buffers: bool = false, E7 => true;
         /// Receive window tuning takes a smaller RTT sample as it is, its window is not 16 segments above
         /// what was read, and it makes room for what is held beyond a hole (6.16 `tcp_rcv_rtt_update`,

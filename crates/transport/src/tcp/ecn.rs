@@ -18,7 +18,7 @@ pub use negotiation::Negotiation;
 use sce::Sce;
 pub use sce::SceFeedback;
 
-use super::segment::{AE, CWR, ECE};
+use super::segment::{AE, CWR, ECE, SackBlocks};
 
 /// What a data packet asks of the acknowledgement policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub(crate) struct EcnReceiver {
     dctcp: Dctcp,
     sce: Sce,
     option: bool,
+    /// AccECN: counters that the next option must have for those that have changed since the last one.
+    least_counters: u8,
 }
 
 impl EcnReceiver {
@@ -70,10 +72,25 @@ impl EcnReceiver {
         }
     }
 
-    /// A data packet arrives, also one that is a duplicate. Returns whether it asks for an ACK at once: a
-    /// sender that says CWR may have a window of one segment (Linux `tcp_ecn_accept_cwr`), a change of
-    /// the codepoint is news (RFC 9768 3.2.2.5.1, change-triggered ACKs).
-    pub(crate) fn on_arrival(&mut self, ecn: Ecn, ace: u8) -> bool {
+    /// A data packet of this many segments arrives, also one that is a duplicate, and is counted (Linux 7.0
+    /// `tcp_ecn_received_counters`). Returns whether it asks for an ACK at once: a sender that says CWR may have a
+    /// window of one segment (Linux `tcp_ecn_accept_cwr`), a change of the codepoint is news (RFC 9768
+    /// 3.2.2.5.1, change-triggered ACKs).
+    pub(crate) fn on_arrival(&mut self, ecn: Ecn, ace: u8, payload: u32, segments: u32) -> bool {
+        // Place of the counter in the option, and where it has to be to be sent: ECT(1) is the first of Linux's.
+        let slot = match ecn {
+            Ecn::NotEct => None,
+            Ecn::Ect0 => Some((0, 3)),
+            Ecn::Ce => Some((1, 2)),
+            Ecn::Ect1 => Some((2, 1)),
+        };
+        if let Some((slot, counters)) = slot {
+            self.bytes[slot] += u64::from(payload);
+            self.least_counters = self.least_counters.max(counters);
+        }
+        if ecn == Ecn::Ce {
+            self.cep += u64::from(segments);
+        }
         let edge = std::mem::replace(&mut self.last, ecn) != ecn;
         let classic = matches!(self.mode, Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce);
         let cwr = classic && ace & CWR != 0;
@@ -81,20 +98,8 @@ impl EcnReceiver {
         cwr || (edge && self.edge_acks)
     }
 
-    /// A data packet of this many segments, no duplicate, after [`Self::on_arrival`].
-    pub(crate) fn on_data(&mut self, ecn: Ecn, payload: u32, segments: u32) -> Asks {
-        let slot = match ecn {
-            Ecn::NotEct => None,
-            Ecn::Ect0 => Some(0),
-            Ecn::Ce => Some(1),
-            Ecn::Ect1 => Some(2),
-        };
-        if let Some(slot) = slot {
-            self.bytes[slot] += u64::from(payload);
-        }
-        if ecn == Ecn::Ce {
-            self.cep += u64::from(segments);
-        }
+    /// A data packet that is no duplicate, after [`Self::on_arrival`].
+    pub(crate) fn on_data(&mut self, ecn: Ecn, payload: u32) -> Asks {
         if matches!(
             self.mode,
             Feedback::None | Feedback::AccEcn | Feedback::Ccfb | Feedback::Counters
@@ -129,10 +134,34 @@ impl EcnReceiver {
     }
 
     /// Byte counters of the AccECN option, ECT(0), CE, ECT(1), from their initial values (RFC 9768 3.2.1
-    /// and 3.2.3).
-    pub(crate) fn option(&self) -> Option<[u32; 3]> {
+    /// and 3.2.3), absent where the option would not have room for those that have changed. The third SACK block
+    /// gives way to it (Linux 7.2 `tcp_options_fit_accecn`).
+    pub(crate) fn option(&mut self, timestamps: bool, sack: &mut SackBlocks) -> Option<[u32; 3]> {
+        let blocks = sack.as_slice().len();
+        let fits = |blocks| counters_beside(blocks, timestamps) >= self.least_counters.max(1);
+        let kept = if fits(blocks) { blocks } else { blocks.min(MOST_BLOCKS) };
+        if !self.option || !fits(kept) {
+            return None;
+        }
+        sack.truncate(kept);
+        self.least_counters = 0;
         let counters = [self.bytes[0] + 1, self.bytes[1], self.bytes[2] + 1];
-        self.option.then(|| counters.map(|c| (c & 0x00ff_ffff) as u32))
+        Some(counters.map(|c| (c & 0x00ff_ffff) as u32))
+    }
+}
+
+/// SACK blocks that an AccECN option leaves in place.
+const MOST_BLOCKS: usize = 2;
+
+/// Counters of an AccECN option that have room beside SACK blocks, whose padding they may use.
+fn counters_beside(blocks: usize, timestamps: bool) -> u8 {
+    let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
+    let taken = sack + if timestamps { 12 } else { 0 };
+    match 40_usize.saturating_sub(taken) {
+        12.. => 3,
+        8.. => 2,
+        4.. if blocks > 0 => 1,
+        _ => 0,
     }
 }
 

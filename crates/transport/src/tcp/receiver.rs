@@ -56,6 +56,7 @@ pub struct Receiver {
     last_arrival: u64,
     /// Round trip of the handshake, all that a host knows which sends no data; 0 without one.
     srtt: u64,
+    handshake_rtt: Dur,
     /// When the SYN was answered; `NEVER` if more than once.
     answered: Time,
     delayed_at: Time,
@@ -101,6 +102,7 @@ impl Receiver {
             ato: 0,
             last_arrival: 0,
             srtt: 0,
+            handshake_rtt: Dur::ZERO,
             answered: Time::ZERO,
             delayed_at: Time::NEVER,
             read_at: Time::NEVER,
@@ -178,8 +180,14 @@ impl Receiver {
             // discarded before (tcp_sequence).
             self.echo = segment.tsval;
         }
-        let asked = self.ecn.on_arrival(ecn, segment.ace);
-        if range.1 <= self.rcv_nxt || self.out_of_order.holds(range) {
+        if range.1 < self.acked {
+            // Before the window (tcp_sequence): answered, and not looked at.
+            self.report_duplicate(range);
+            return;
+        }
+        let asked = self.ecn.on_arrival(ecn, segment.ace, segment.len, segments);
+        self.duplicate = None; // only the latest segment is reported, and only by the ACK that it brings
+        if range.1 <= self.rcv_nxt {
             // RFC 2883: report the duplicate, and notify the sender quickly.
             self.report_duplicate(range);
             return;
@@ -187,7 +195,7 @@ impl Receiver {
         if self.ecn.divides(ecn) {
             self.close_run(now);
         }
-        let asks = self.ecn.on_data(ecn, segment.len, segments);
+        let asks = self.ecn.on_data(ecn, segment.len);
         if asks.quick {
             self.enter_quickack(2);
         }
@@ -197,10 +205,18 @@ impl Receiver {
         }
         self.window.measure_rtt(now, segment);
         if segment.seq > self.rcv_nxt {
-            let held = self.out_of_order.bytes() + u64::from(segment.len);
             let end = range.1.max(self.out_of_order.end());
-            if self.window.on_hole(now, segment.len, held, end) {
-                self.quick |= 1;
+            if self.out_of_order.holds(range) {
+                // The report of a copy that waits behind a hole may be held back, and the next segment takes its
+                // place (tcp_data_queue_ofo).
+                self.duplicates += 1;
+                self.duplicate = Some(range);
+                self.window.make_room(now, end);
+            } else {
+                let held = self.out_of_order.bytes() + u64::from(segment.len);
+                if self.window.on_hole(now, segment.len, held, end) {
+                    self.quick |= 1;
+                }
             }
             // A block that leaves these positions has been reported before (tcp_sack_new_ofo_skb). That ACK is
             // the answer to this segment too (tcp_ack_snd_check), and reports it only if it extends a block.
@@ -223,7 +239,9 @@ impl Receiver {
         if had_holes {
             self.window.absorb(now, self.rcv_nxt - segment.end(), self.out_of_order.bytes());
         }
-        self.track_arrivals(now);
+        if segment.len > 0 {
+            self.track_arrivals(now);
+        }
         if self.window.on_data(now, self.rcv_nxt, segment.len, segments) {
             self.quick |= 1; // a growing window is shown at once (tcp_grow_window)
         }
@@ -235,8 +253,11 @@ impl Receiver {
         let second = self.rcv_nxt - self.acked > u64::from(self.mss);
         // From 6.6 on: the reader has emptied the queue, and the sender waits for nothing else.
         let pushed = config.ack_pushed && segment.flags.psh;
-        let reader_acks = config.reader_acks;
-        if self.ack_now || self.quick > 0 || (!reader_acks && (second || pushed)) {
+        // Where the window does not shrink by what waits for the reader, the segment itself is acknowledged
+        // (__tcp_ack_snd_check).
+        let at_once =
+            if config.reader_acks { second && self.window.holds(now) } else { second || pushed };
+        if self.ack_now || self.quick > 0 || at_once {
             self.ack_now = true;
             return;
         }
@@ -333,15 +354,24 @@ impl Receiver {
             self.ack_now = true;
         } else if self.compressed_at == Time::NEVER {
             let config = &self.config;
-            let share = self.window.rtt * u64::from(config.comp_sack_rtt_percent) / 100;
+            // The path's round trip, if the flow's own is longer.
+            let rtt = match self.handshake_rtt {
+                Dur::ZERO => self.window.rtt,
+                rtt => self.window.rtt.min(rtt),
+            };
+            let share = rtt * u64::from(config.comp_sack_rtt_percent) / 100;
             self.compressed_at = now + COMPRESSION_MAX.min(share) + config.comp_sack_slack;
         }
     }
 
     fn ack(&mut self, now: Time) -> Segment {
-        let sack = self.out_of_order.report(self.duplicate.take());
+        let mut sack = self.out_of_order.report(self.duplicate.take());
+        let accecn = self.ecn.option(self.config.timestamps, &mut sack);
         let ace = self.ecn.ace(self.rcv_nxt - self.acked);
         self.acks += 1;
+        if self.window.is_tight(now) {
+            self.quick = 0; // __tcp_select_window
+        }
         if self.quick == 1 {
             self.ato = self.ato_min(); // tcp_dec_quickack_mode
         }
@@ -362,8 +392,7 @@ impl Receiver {
             sack,
             tsval: now,
             tsecr: self.echo,
-            // Three blocks and timestamps leave no room.
-            accecn: self.ecn.option().filter(|_| sack.as_slice().len() < 3),
+            accecn,
             ..Segment::default()
         }
     }
@@ -392,7 +421,8 @@ impl Endpoint for Receiver {
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
         let Body::Tcp(segment) = body else { return };
         if self.open && !segment.flags.syn && self.answered != Time::NEVER {
-            self.srtt = self.jiffies.of(now.since(self.answered)).max(1);
+            self.handshake_rtt = now.since(self.answered);
+            self.srtt = self.jiffies.of(self.handshake_rtt).max(1);
             self.answered = Time::NEVER;
         }
         if segment.flags.control {

@@ -47,6 +47,11 @@ impl SackBlocks {
         }
     }
 
+    /// Leaves out all blocks but the first `len`.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len as u8);
+    }
+
     /// The blocks that report received, unacknowledged data.
     pub fn holes_above(&self) -> &[(u64, u64)] {
         &self.blocks[usize::from(self.duplicate)..usize::from(self.len)]
@@ -128,7 +133,8 @@ impl Segment {
         }
         if self.accecn.is_some() {
             // Two blocks leave room for two of the three counters.
-            options += if self.sack.as_slice().len() == 2 { 8 } else { ACCECN_OPTION };
+            let is_short = timestamps && self.sack.as_slice().len() == 2;
+            options += if is_short { 8 } else { ACCECN_OPTION };
         }
         (HEADERS + options) * self.segments() + self.len
     }

@@ -1,19 +1,19 @@
 //! The sending half: Linux 5.4's output engine and congestion state machine around a
 //! [`Controller`]. The order of steps per acknowledgement is that of `tcp_ack`.
 
-mod buffers;
 mod handshake;
 mod input;
 mod output;
 mod recovery;
 mod timers;
 mod undo;
+mod write_queue;
 
 use sojourn_cc::{Controller, Feedback, Needs, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
-use self::buffers::Buffers;
 use self::undo::Undo;
+use self::write_queue::{Push, WriteQueue};
 use super::Config;
 use super::ecn::AccEcnSender;
 use super::era::CwndLimited;
@@ -90,7 +90,10 @@ struct Application {
     write_end: u64,
     /// A FIN follows the last byte.
     closing: bool,
-    buffers: Buffers,
+    /// When it had written everything.
+    done_at: Time,
+    /// Unused without `tso_buffers`: then it has written everything, and `wmem_max` bytes count as the buffer.
+    queue: WriteQueue,
 }
 
 /// What was negotiated, and what the peer has reported.
@@ -140,6 +143,8 @@ struct Pacing {
     /// What autosizing gives at least.
     least_burst: u32,
     burst_left: u32,
+    /// The last segment of the burst has PSH.
+    pushes: bool,
     /// The pacer holds data back; its deadline counts.
     blocked: bool,
     /// Layer-2 bytes in the first queue of the path (`sk_wmem_alloc`), counted with `tsq` only.
@@ -196,7 +201,8 @@ impl Sender {
             app: Application {
                 write_end: config.bytes.map_or(u64::MAX, |b| b + 1),
                 closing: config.bytes.is_some(),
-                buffers: Buffers::default(),
+                done_at: Time::ZERO,
+                queue: WriteQueue::default(),
             },
             ecn: EcnState { accecn, ..EcnState::default() },
             recovery: Recovery::default(),
@@ -220,6 +226,31 @@ impl Sender {
         self.app.write_end += bytes;
     }
 
+    /// The application writes on where it can, once all was sent that may be. Returns whether more may leave now.
+    fn writes(&mut self, now: Time) -> bool {
+        let in_flight = self.board.in_flight();
+        let wakes = self.app.queue.wakes(self.snd_una, in_flight, self.win.cwnd);
+        if !self.app.queue.calls(self.app.write_end, self.snd_una) {
+            self.app.queue.push = Push::All;
+            return false;
+        }
+        if wakes {
+            // `tcp_rate_check_app_limited`, as the application writes again.
+            let is_repaired = self.board.lost <= self.board.retransmitted;
+            if self.snd_nxt == self.written() && in_flight < self.win.cwnd && is_repaired {
+                self.rate.app_limited(in_flight);
+            }
+        }
+        self.app.queue.copy(self.snd_una, self.snd_nxt);
+        self.app.done_at = now;
+        true
+    }
+
+    /// Byte after the last that it has written.
+    fn written(&self) -> u64 {
+        if self.config.tso_buffers { self.app.queue.written } else { self.app.write_end }
+    }
+
     /// Sends nothing more, whatever is not acknowledged (RFC 9293 3.10.7.4, a reset).
     fn abort(&mut self) {
         self.handshake.done = true;
@@ -228,6 +259,7 @@ impl Sender {
         // As if a FIN had been acknowledged here.
         self.app.closing = true;
         self.app.write_end = self.snd_una.max(1);
+        self.app.queue = WriteQueue::closed(self.app.write_end);
         self.snd_una = self.app.write_end + 1;
         self.snd_nxt = self.snd_una;
         self.pacing.burst_left = 0;
@@ -237,7 +269,7 @@ impl Sender {
 
     /// Whether everything was acknowledged, the FIN included.
     pub fn is_finished(&self) -> bool {
-        self.handshake.done && self.app.closing && self.snd_una >= self.send_end()
+        self.handshake.done && self.app.closing && self.snd_una > self.app.write_end
     }
 
     /// Segments sent again so far.
@@ -299,9 +331,10 @@ impl Sender {
         matches!(self.ecn.feedback, Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce)
     }
 
-    /// Sequence number after everything that is to be sent, the FIN included.
+    /// Sequence number after everything that can be sent, the FIN included.
     fn send_end(&self) -> u64 {
-        self.app.write_end.saturating_add(u64::from(self.app.closing))
+        let written = self.written();
+        written.saturating_add(u64::from(self.app.closing && written == self.app.write_end))
     }
 
     fn sends_accecn_option(&self) -> bool {
@@ -333,7 +366,10 @@ impl Endpoint for Sender {
     fn stop(&mut self, _now: Time) {
         if !self.app.closing {
             self.app.closing = true;
-            self.app.write_end = self.snd_nxt.max(1);
+            // What the send buffer holds is still sent.
+            let written = if self.config.tso_buffers { self.written() } else { self.snd_nxt };
+            self.app.write_end = written.max(1);
+            self.app.queue.stop();
         }
     }
 
@@ -365,7 +401,11 @@ impl Endpoint for Sender {
         if !self.handshake.done {
             return None;
         }
-        let Some(mut packet) = self.next_packet(now) else {
+        let mut next = self.next_packet(now);
+        while next.is_none() && self.config.tso_buffers && self.writes(now) {
+            next = self.next_packet(now);
+        }
+        let Some(mut packet) = next else {
             self.await_window(now);
             self.validate_cwnd(now);
             return None;
@@ -407,7 +447,7 @@ impl Endpoint for Sender {
     }
 
     fn is_alive(&self) -> bool {
-        self.handshake.done && !(self.app.closing && self.snd_una >= self.send_end())
+        self.handshake.done && !self.is_finished()
     }
 
     fn sample(&self, _now: Time, probe: &mut Probe<'_>) {

@@ -16,6 +16,8 @@ const COALESCED: u64 = 17;
 const FIRST_SHARE: u64 = 128;
 /// `TCP_MSS_DEFAULT`: smaller segments tell nothing about the share (`tcp_initialize_rcv_mss`).
 const LEAST_FULL: u64 = 536;
+/// `tcp_rcvbuf_low_rtt`: over a shorter round trip the window grows in proportion to it (6.19 `tcp_rcvbuf_grow`).
+const LOW_RTT: Dur = Dur::from_millis(1);
 /// `rmem_max` of sockets from 6.17; the window scale lets the window reach it (`tcp_select_initial_window`).
 const SOCKET_BUFFER: u64 = 4 << 20;
 
@@ -53,10 +55,18 @@ pub(super) struct DynamicWindow {
     /// Receiver's own RTT estimate, from timestamps.
     pub(super) rtt: Dur,
     rtt_echo: Time,
+    /// End of the window of data whose time is measured, and when it began.
+    window_end: u64,
+    window_from: Time,
+    /// Since when the application's reading is measured; `NEVER` before the connection is open.
     measured_from: Time,
     measured_seq: u64,
+    /// What was read in the best round trip so far (`rcvq_space.space`).
     space: u64,
+    /// What this instant brought is read at its end, which may enlarge the buffer.
+    is_unread: bool,
     is_exact: bool,
+    has_timestamps: bool,
     slack: u64,
     rcv_nxt: u64,
 }
@@ -66,15 +76,20 @@ impl DynamicWindow {
         let mss = u64::from(mss);
         let is_measured = config.window_share == 0;
         let share = if is_measured { FIRST_SHARE } else { config.window_share.into() };
-        let clamp = config.rmem_default.0 * share / 256;
-        let initial = clamp.min(65_535) / mss * mss;
+        let whole = config.rmem_default.0 * share / 256;
+        let initial = whole.min(65_535) / mss * mss;
+        // One segment of the share is kept back when the connection opens (`tcp_init_buffer_space`, 7.2).
+        let advertised_mss = u64::from(config.mtu) - 40;
+        let clamp = if is_measured { whole - advertised_mss.min(whole / 2) } else { whole };
+        let ssthresh = initial.min(clamp);
+        let space = if is_measured { ssthresh.min(10 * advertised_mss) } else { 10 * mss };
         let reach = config.rmem_max.0.max(SOCKET_BUFFER).ilog2().clamp(15, 29);
         Self {
             mss,
             advertised: initial,
             edge: 1 + initial,
             sent: initial,
-            ssthresh: initial,
+            ssthresh,
             buffer: config.rmem_default.0,
             buffer_max: config.rmem_max.0,
             share,
@@ -83,9 +98,11 @@ impl DynamicWindow {
             clamp,
             unit: if is_measured { 1 << (reach - 15) } else { 1 },
             rtt_echo: Time::NEVER,
+            measured_from: if config.drs_exact { Time::NEVER } else { Time::ZERO },
             measured_seq: 1,
-            space: 10 * mss,
+            space,
             is_exact: config.drs_exact,
+            has_timestamps: config.timestamps,
             slack: if config.drs_exact { 0 } else { 16 * mss },
             rcv_nxt: 1,
             ..Self::default()
@@ -110,37 +127,58 @@ impl DynamicWindow {
         }
         let share = (len << 8) / (len + OVERHEAD);
         if len != self.rcv_mss && share != self.share {
-            // `tcp_set_window_clamp`.
+            // `tcp_set_window_clamp`: 7.2 earns the rest of a larger one.
             self.share = share;
             let clamp = self.payload(self.buffer);
-            self.ssthresh = if clamp < self.clamp {
-                self.ssthresh.min(clamp)
-            } else {
-                self.ssthresh.max(self.sent.min(clamp))
-            };
+            self.ssthresh = self.ssthresh.min(clamp);
             self.clamp = clamp;
+            self.space = self.space.min(clamp);
         }
         self.rcv_mss = len.min(self.mss);
     }
 
-    /// Linux `tcp_rcv_rtt_measure_ts` and `tcp_rcv_rtt_update`.
+    /// Linux `tcp_rcv_rtt_measure_ts`. Without timestamps a window of data is all that tells (`measure_window`).
     pub(super) fn measure_rtt(&mut self, now: Time, segment: &Segment) {
-        if segment.tsecr == Time::NEVER || segment.tsecr == self.rtt_echo {
+        self.read(now);
+        let is_told = self.has_timestamps || !self.is_exact;
+        if !is_told || segment.tsecr == Time::NEVER || segment.tsecr == self.rtt_echo {
             return;
         }
         self.rtt_echo = segment.tsecr;
-        // Timestamps count milliseconds, and a sample of none is one.
-        let sample = if self.is_exact {
-            let ms = |t: Time| t.0 / 1_000_000;
-            Dur::from_millis(ms(now).saturating_sub(ms(segment.tsecr)).max(1))
-        } else {
-            Dur(now.since(segment.tsecr).0.div_ceil(1_000_000) * 1_000_000)
-        };
-        self.rtt = if self.rtt == Dur::ZERO || (self.is_exact && sample < self.rtt) {
-            sample
-        } else {
-            Dur(self.rtt.0 - self.rtt.0 / 8 + sample.0 / 8)
-        };
+        let elapsed = now.since(segment.tsecr);
+        if !self.is_exact {
+            self.update_rtt(now, Dur(elapsed.0.div_ceil(1_000_000) * 1_000_000));
+            return;
+        }
+        // Timestamps count milliseconds; none says nothing from 6.16 on.
+        let ms = |t: Time| t.0 / 1_000_000;
+        let sample = ms(now).saturating_sub(ms(segment.tsecr));
+        if sample > 0 {
+            self.update_rtt(now, Dur::from_millis(sample));
+        }
+    }
+
+    /// Linux `tcp_rcv_rtt_update`. From 6.16 on a smaller sample counts at once, and a larger one does not
+    /// while data wait for the reader.
+    fn update_rtt(&mut self, now: Time, sample: Dur) {
+        if self.rtt == Dur::ZERO || (self.is_exact && sample < self.rtt) {
+            self.rtt = sample;
+        } else if !self.is_exact || self.unread(now) == 0 {
+            self.rtt = Dur(self.rtt.0 - self.rtt.0 / 8 + sample.0 / 8);
+        }
+    }
+
+    /// Linux `tcp_rcv_rtt_measure`: no window of data takes less than a round trip.
+    fn measure_window(&mut self, now: Time) {
+        if self.rcv_nxt < self.window_end {
+            return;
+        }
+        let sample = now.since(self.window_from).max(Dur::from_micros(1));
+        if self.window_end > 0 && (self.rtt == Dur::ZERO || sample < self.rtt) {
+            self.rtt = sample;
+        }
+        self.window_end = self.rcv_nxt + self.sent;
+        self.window_from = now;
     }
 
     /// What data behind a hole take of the buffer.
@@ -158,10 +196,13 @@ impl DynamicWindow {
     }
 
     /// In-order data up to `rcv_nxt` was read, the last `len` bytes of one packet of `segments`. Returns whether
-    /// the window grew. Linux `tcp_grow_window`, and once per RTT `tcp_rcv_space_adjust`: a sender in slow
-    /// start doubles, so twice what was read in the last RTT has to fit, and more while that grows.
+    /// the window grew (Linux `tcp_event_data_recv`).
     pub(super) fn on_data(&mut self, now: Time, rcv_nxt: u64, len: u32, segments: u32) -> bool {
+        self.read(now);
         self.rcv_nxt = rcv_nxt;
+        if len == 0 {
+            return false; // a FIN alone
+        }
         if self.is_measured {
             let unread = self.unread(now);
             let overhead = if unread == 0 { OVERHEAD } else { OVERHEAD / COALESCED };
@@ -169,32 +210,65 @@ impl DynamicWindow {
             self.queued_at = now;
             self.measure_share(u64::from(len / segments.max(1)));
         }
-        let grows = self.grow(now, len);
-        if self.rtt == Dur::ZERO || now.since(self.measured_from) < self.rtt {
+        if !self.is_exact {
+            let grows = self.grow(now, len);
+            self.adjust(now);
             return grows;
         }
-        let copied = rcv_nxt - self.measured_seq;
+        if self.measured_from == Time::NEVER {
+            self.measured_from = now; // the connection has just been opened (`tcp_init_buffer_space`)
+        }
+        self.measure_window(now);
+        self.is_unread = true;
+        self.grow(now, len)
+    }
+
+    /// The application reads at the end of an instant, after what that instant brought was acknowledged.
+    fn read(&mut self, now: Time) {
+        if self.is_unread && now > self.queued_at {
+            self.is_unread = false;
+            self.adjust(self.queued_at);
+        }
+    }
+
+    /// Linux `tcp_rcv_space_adjust`, once per round trip: a sender in slow start doubles, so twice what was read in
+    /// the last one has to fit, and more while that grows (`tcp_rcvbuf_grow`).
+    fn adjust(&mut self, now: Time) {
+        if self.rtt == Dur::ZERO || now.since(self.measured_from) < self.rtt {
+            return;
+        }
+        let copied = self.rcv_nxt - self.measured_seq;
         if copied > self.space {
             let window = 2 * copied + self.slack;
-            let grow = window * (copied - self.space) / self.space;
-            self.enlarge(window + 2 * grow);
+            let growth = if self.is_exact && self.rtt < LOW_RTT {
+                window * self.rtt.as_micros() / LOW_RTT.as_micros()
+            } else {
+                2 * window * (copied - self.space) / self.space
+            };
+            self.enlarge(window + growth);
             self.space = copied;
         }
-        self.measured_seq = rcv_nxt;
+        self.measured_seq = self.rcv_nxt;
         self.measured_from = now;
-        grows
     }
 
     /// `len` bytes beyond a hole arrived; what is `held` ends at `end`. Returns whether the window grew: Linux
     /// `tcp_data_queue_ofo` with `tcp_grow_window`, and from 6.16 on `tcp_rcvbuf_grow`, so that a round trip of data
     /// fits behind a hole, too.
     pub(super) fn on_hole(&mut self, now: Time, len: u32, held: u64, end: u64) -> bool {
+        self.read(now);
         let grows = self.grow(now, len);
         self.held = self.coalesced(held);
+        self.make_room(now, end);
+        grows
+    }
+
+    /// What is held ends at `end`.
+    pub(super) fn make_room(&mut self, now: Time, end: u64) {
+        self.read(now);
         if self.is_exact {
             self.enlarge(2 * self.space + end.saturating_sub(self.rcv_nxt));
         }
-        grows
     }
 
     /// A hole is filled: `bytes` wait for the reader with what filled it, and others are still `held`.
@@ -219,14 +293,33 @@ impl DynamicWindow {
 
     /// Linux `__tcp_select_window`: what has been earned, if it is free.
     fn selected(&self, now: Time) -> u64 {
-        let window =
-            if self.is_measured { self.ssthresh.min(self.free(now)) } else { self.ssthresh };
-        window.next_multiple_of(self.unit)
+        if !self.is_measured {
+            return self.ssthresh;
+        }
+        let mut free = self.free(now);
+        if self.is_tight(now) {
+            free -= free % self.unit;
+            if free < self.payload(self.buffer) / 16 || free < self.rcv_mss {
+                return 0;
+            }
+        }
+        self.ssthresh.min(free).next_multiple_of(self.unit)
+    }
+
+    /// An ACK now would show no smaller window than the last one: what waits for the reader takes nothing of it.
+    pub(super) fn holds(&self, now: Time) -> bool {
+        self.is_measured && self.selected(now) >= self.advertised
+    }
+
+    /// Less than half of the buffer is free: no time for quick ACKs.
+    pub(super) fn is_tight(&self, now: Time) -> bool {
+        self.is_measured && self.free(now) < self.clamp.min(self.payload(self.buffer)) / 2
     }
 
     /// The window of an ACK that leaves now (Linux `tcp_select_window`): it never shrinks, RFC 9293
     /// 3.8.6.
     pub(super) fn advertise(&mut self, now: Time) -> u32 {
+        self.read(now);
         let kept = self.edge.saturating_sub(self.rcv_nxt).next_multiple_of(self.unit);
         self.advertised = self.selected(now).max(kept);
         self.edge = self.edge.max(self.rcv_nxt + self.advertised);

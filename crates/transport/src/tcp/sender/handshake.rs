@@ -3,7 +3,7 @@
 use sojourn_cc::Feedback;
 use sojourn_core::{Dur, Ecn, Time};
 
-use super::buffers::Buffers;
+use super::write_queue::WriteQueue;
 use super::{Sender, Timer};
 use crate::tcp::ecn::{Negotiation, Role, codepoint};
 use crate::tcp::segment::{Flags, Segment};
@@ -63,6 +63,14 @@ impl Sender {
         }
     }
 
+    /// The send buffer.
+    fn open_buffer(&mut self) {
+        // `bbr_sndbuf_expand`, and what the others have.
+        let windows = if self.needs.owns_cwnd { 3 } else { 2 };
+        let (mss, most) = (self.mss.into(), self.config.wmem_max.0);
+        self.app.queue = WriteQueue::new(self.snd_nxt, self.snd_wnd, mss, windows, most);
+    }
+
     /// What the peer's SYN says of it (RFC 9293 3.7.1, RFC 7323 3.2); a size below that of Linux's
     /// `tcp_min_snd_mss` would leave no room for data beside options.
     fn learn_peer(&mut self, syn: &Segment) {
@@ -90,7 +98,6 @@ impl Sender {
         self.snd_nxt = 1;
         self.recovery.high_seq = 1;
         self.snd_wnd = segment.window.into();
-        self.app.buffers = Buffers::new(self.snd_nxt, self.snd_wnd);
         self.tsecr = segment.tsval;
         if let Some(rtt) = self.handshake_rtt(now, segment.tsecr) {
             self.rtt.sample(rtt, 1, 1);
@@ -108,6 +115,7 @@ impl Sender {
         self.cc.on_established(now, &path, &mut self.win);
         self.needs = self.cc.needs();
         self.update_output();
+        self.open_buffer();
         // The third ACK reflects the codepoint of the SYN/ACK.
         self.handshake.segment = Some(Segment {
             seq: 1,

@@ -30,6 +30,8 @@ pub(super) struct Effects {
     pub(super) lost: u32,
     pub(super) ce: u32,
     pub(super) duplicate: bool,
+    /// Sent after all ACKs so far, by its timestamp.
+    pub(super) is_later: bool,
     /// RTT by the first and by the last cumulatively acknowledged segment.
     pub(super) rtt_first: Option<Dur>,
     pub(super) rtt_last: Option<Dur>,
@@ -61,6 +63,8 @@ impl Sender {
             ..Effects::default()
         };
         self.note_duplicate(segment);
+        // What lies below was overtaken, if it arrives at last (`prior_fack`).
+        let prior = if self.board.sacked > 0 { self.board.highest_sacked() } else { self.snd_una };
         self.tag_sacked(now, segment, &mut fx);
         let old = segment.ack < self.snd_una;
         if !old {
@@ -78,8 +82,12 @@ impl Sender {
             if self.ack_events {
                 self.notify_controller(now, segment, acked_bytes, window_update);
             }
-            self.clean_acked(now, segment.ack, &mut fx);
+            self.clean_acked(now, segment.ack, prior, &mut fx);
+            if self.config.tso_buffers {
+                self.app.queue.on_ack(self.snd_una, self.snd_wnd);
+            }
         }
+        fx.is_later = self.tsecr == Time::NEVER || echoes_before(self.tsecr, segment.tsval);
         if self.tsecr == Time::NEVER || segment.tsval > self.tsecr {
             self.tsecr = segment.tsval; // RFC 7323 4.3: an overtaken ACK does not set the clock back
         }
@@ -143,13 +151,14 @@ impl Sender {
         let before = self.board.highest_sacked();
         let min_rtt = self.rtt.min_rtt();
         let high_seq = self.recovery.high_seq;
+        let may_be_late = self.state != State::Loss || self.recovery.undo.is_possible();
         let (rack, rate) = (&mut self.recovery.rack, &mut self.rate);
         self.board.tag_sacked(segment.sack.holes_above(), |s| {
             rate.segment_delivered(&s.tx, s.sent);
             s.tx.consumed = true;
             rack.delivered(now, s, min_rtt);
             if !s.ever_retransmitted {
-                if s.end() < before {
+                if s.end() < before && may_be_late {
                     let distance = (before - s.seq) / u64::from(s.len.max(1));
                     rack.saw_reordering(distance as u32);
                 }
@@ -165,8 +174,8 @@ impl Sender {
     }
 
     /// Linux `tcp_clean_rtx_queue`. Karn's rule (RFC 6298 3): no RTT sample from what was
-    /// retransmitted.
-    pub(super) fn clean_acked(&mut self, now: Time, ack: u64, fx: &mut Effects) {
+    /// retransmitted. SACK blocks of earlier ACKs reach up to `prior`.
+    pub(super) fn clean_acked(&mut self, now: Time, ack: u64, prior: u64, fx: &mut Effects) {
         let in_flight_before = self.board.in_flight();
         let min_rtt = self.rtt.min_rtt();
         let highest_sacked = self.board.highest_sacked();
@@ -180,8 +189,9 @@ impl Sender {
                 fx.rtt_first.get_or_insert_with(|| now.since(s.sent));
                 fx.rtt_last = Some(now.since(s.sent));
                 fx.original_delivered |= s.end() <= self.recovery.high_seq;
-                if s.end() < highest_sacked {
-                    // Linux tcp_check_sack_reordering: an original filled the hole.
+                if s.seq < prior.min(highest_sacked) {
+                    // Linux tcp_check_sack_reordering: an original filled the hole. One that this ACK's own blocks
+                    // lie above did not, and one that was acknowledged in part has none above.
                     let distance = (highest_sacked - s.seq) / u64::from(s.len.max(1));
                     self.recovery.rack.saw_reordering(distance as u32);
                 }
@@ -215,7 +225,7 @@ impl Sender {
         match self.ecn.feedback {
             Feedback::AccEcn => {
                 let segments = fx.acked + fx.sacked;
-                if segments == 0 {
+                if segments == 0 && !fx.is_later {
                     return; // nothing new: possibly a reordered old ACK
                 }
                 // RFC 9768 3.2.2.4: the first ACE after the handshake is not 0. It may be where more
@@ -228,13 +238,7 @@ impl Sender {
                     self.ecn.not_ect = true;
                     return;
                 }
-                let progress = Progress {
-                    segments,
-                    bytes: fx.delivered_bytes,
-                    regular: self.rate.delivered >= 16
-                        && matches!(self.state, State::Open | State::Cwr),
-                    mss: self.mss,
-                };
+                let progress = Progress { segments, bytes: fx.delivered_bytes, mss: self.mss };
                 fx.ce = self.ecn.accecn.decode(segment.ace, segment.accecn, progress);
                 self.rate.delivered_ce += u64::from(fx.ce);
                 self.ecn.ce += u64::from(fx.ce);

@@ -4,6 +4,7 @@
 use sojourn_cc::{Feedback, Sent, State};
 use sojourn_core::{Dur, Ecn, Kind, Time};
 
+use super::write_queue::Push;
 use super::{Sender, Timer};
 use crate::endpoint::{Body, Transmit};
 use crate::tcp::ecn::{Role, codepoint};
@@ -54,10 +55,18 @@ impl Sender {
         if self.pacing.burst_left > 0 {
             self.pacing.burst_left -= 1;
             let mut packet = self.send_new(now);
-            packet.psh |= self.pacing.burst_left == 0 && self.config.push_bursts;
+            packet.psh |= self.pacing.burst_left == 0 && self.pacing.pushes;
             return Some(packet);
         }
-        self.begin_burst(now)
+        match self.app.queue.push {
+            Push::All => self.begin_burst(now),
+            Push::One => {
+                let packet = self.begin_burst(now);
+                self.app.queue.push = Push::Nothing;
+                packet
+            }
+            Push::Nothing => None,
+        }
     }
 
     /// Linux `tcp_write_xmit` and `tcp_xmit_retransmit_queue`: retransmissions first, one at a
@@ -71,7 +80,9 @@ impl Sender {
             && self.state >= State::Recovery
             && !self.recovery.undo.new_data_first;
         if !wants_retransmit && !self.recovery.probe_due && self.snd_nxt >= self.send_end() {
-            self.rate.app_limited(self.board.in_flight());
+            if !self.config.tso_buffers || self.app.write_end <= self.written() {
+                self.rate.app_limited(self.board.in_flight());
+            }
             return None;
         }
         if self.paced() && !self.pacing.pacer.ready(now) {
@@ -106,7 +117,22 @@ impl Sender {
             self.sent.segments,
         );
         self.pacing.burst_left = burst - 1;
-        Some(self.send_new(now))
+        self.pacing.pushes = self.leaves_queue(burst) || (burst > 1 && self.config.push_bursts);
+        let mut packet = self.send_new(now);
+        packet.psh |= burst == 1 && self.pacing.pushes;
+        Some(packet)
+    }
+
+    /// This many segments leave the write queue as one packet. Returns whether the application has pushed them.
+    fn leaves_queue(&mut self, segments: u32) -> bool {
+        if !self.config.tso_buffers {
+            return false;
+        }
+        let end = self.snd_nxt + u64::from(segments) * u64::from(self.mss);
+        let end = end.min(self.app.queue.written);
+        let pushes = self.app.queue.pushes(end);
+        self.app.queue.on_sent(end);
+        pushes
     }
 
     #[cold]
@@ -126,7 +152,11 @@ impl Sender {
         let window_end = self.snd_una + self.snd_wnd;
         let window_room = window_end.saturating_sub(self.snd_nxt);
         let write_room = self.send_end() - self.snd_nxt;
-        let buffer_room = (self.snd_una + self.config.wmem_max.0).saturating_sub(self.snd_nxt);
+        let buffer_room = if self.config.tso_buffers {
+            u64::MAX
+        } else {
+            (self.snd_una + self.config.wmem_max.0).saturating_sub(self.snd_nxt)
+        };
         if window_room < mss.min(write_room) || buffer_room < mss.min(write_room) {
             return None;
         }
@@ -146,19 +176,20 @@ impl Sender {
         let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
         let mut buffer = write_room;
         if self.config.tso_buffers {
-            let left = self.app.buffers.left(self.snd_nxt, self.snd_wnd, mss);
+            let left = self.app.queue.left(self.snd_nxt);
             buffer = buffer.min(left.max(u64::from(quota.min(max_segments)) * mss));
         }
         let is_last = buffer == write_room;
         if max_segments > 1
             && write_room > mss
+            && self.app.queue.push != Push::One
             && (is_last || window_room.min(congestion_room) < buffer)
             && self.defers(now, window_room, congestion_room, max_segments)
         {
             self.usage.deferred |= congestion_room < window_room && congestion_room <= buffer;
             return None;
         }
-        let data = (self.app.write_end - self.snd_nxt).max(1); // a FIN rides on the last segment
+        let data = (self.written() - self.snd_nxt).max(1); // a FIN rides on the last segment
         let room = window_room.min(data).min(buffer_room).div_ceil(mss) as u32;
         let whole = (window_room / mss).max(1) as u32;
         Some(quota.min(max_segments).min(room).min(whole).max(1))
@@ -197,6 +228,7 @@ impl Sender {
             packet.psh |= next.psh || self.config.push_bursts;
             segments += 1;
         }
+        packet.psh |= self.pacing.burst_left == 0 && self.pacing.pushes;
     }
 
     /// What a short path adds to a burst, since aggregates cost no delay there that counts (Linux
@@ -241,8 +273,11 @@ impl Sender {
         if idle && self.sent.segments > 0 {
             self.restart(now, now.since(self.sent.last));
         }
-        let left = self.app.write_end - self.snd_nxt;
-        let fin = self.app.closing && left <= u64::from(self.mss); // the FIN rides on the last segment
+        let left = self.written() - self.snd_nxt;
+        // The FIN rides on the last segment. What leaves as it is written is gone when the application closes
+        // (tcp_send_fin).
+        let rides = left <= u64::from(self.mss) && (now > self.app.done_at || left == 0);
+        let fin = rides && self.send_end() > self.written();
         let len = u64::from(self.mss).min(left) as u32 + u32::from(fin);
         let tx = self.rate.sent(now, idle, self.board.in_flight());
         let seq = self.snd_nxt;
@@ -300,7 +335,9 @@ impl Sender {
         self.sent.probes += 1;
         let is_new = self.has_new_data();
         let packet = if is_new {
-            self.send_new(now)
+            let psh = self.leaves_queue(1);
+            let packet = self.send_new(now);
+            Outgoing { psh: packet.psh || psh, ..packet }
         } else {
             let id = self.board.last_id().expect("a probe is armed only with data outstanding");
             self.send_again(now, id)
@@ -416,12 +453,12 @@ impl Sender {
     pub(super) fn transmit(&self, segment: Segment) -> Transmit {
         let (role, mode) = if segment.flags.syn {
             (Role::Syn, self.wish())
+        } else if segment.len == 0 {
+            (Role::PureAck, self.ecn.feedback)
         } else if self.sent.is_new {
             (Role::Data, self.ecn.feedback)
-        } else if segment.len > 0 || segment.flags.fin {
-            (Role::Retransmission, self.ecn.feedback)
         } else {
-            (Role::PureAck, self.ecn.feedback)
+            (Role::Retransmission, self.ecn.feedback)
         };
         let ecn = if self.ecn.not_ect {
             Ecn::NotEct

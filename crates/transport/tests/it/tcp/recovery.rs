@@ -206,39 +206,79 @@ fn compressed_sacks_acknowledge_a_long_hole_at_most_once_per_millisecond() {
     assert!(times.len() as u64 <= 3 + 2 * span + 2, "{} ACKs in {span} ms", times.len());
 }
 
+/// A sender whose ACKs a test writes, and the time.
+struct Answered {
+    tx: Sender,
+    now: Time,
+}
+
+impl Answered {
+    /// A connection that has sent its first window, 100 ms after its SYN.
+    fn new(config: Config) -> Self {
+        let tx = Sender::new(config, cc::build("reno").expect("a registered controller"));
+        let mut answered = Self { tx, now: Time::ZERO };
+        answered.now += ms(50);
+        answered.ack(true, 1, 25, None);
+        answered.now += ms(50);
+        answered
+    }
+
+    /// An ACK arrives. Gives how many segments are lost so far.
+    fn ack(&mut self, syn: bool, ack: u64, sent_ms: u64, block: Option<(u64, u64)>) -> f64 {
+        let mut sack = SackBlocks::default();
+        if let Some(block) = block {
+            sack.push(block);
+        }
+        let segment = Segment {
+            seq: u64::from(!syn),
+            ack,
+            window: 65_535,
+            flags: Flags { syn, ack: true, ..Flags::default() },
+            sack,
+            tsval: at_ms(sent_ms),
+            tsecr: Time::ZERO,
+            ..Segment::default()
+        };
+        self.tx.on_packet(self.now, &Body::Tcp(segment), Ecn::NotEct);
+        while self.tx.poll(self.now).is_some() {}
+        self.tx.totals().0.iter().find(|(name, _)| *name == "lost").expect("a total").1
+    }
+}
+
+// Linux `prior_fack`: an ACK that was delayed goes out with the first block above a hole, and acknowledges what lies
+// below. None of it was late; three blocks show a loss at once.
+#[test]
+fn an_ack_that_advances_below_its_own_first_block_shows_no_reordering() {
+    let mut sender = Answered::new(Config::default());
+    let end = |n: u64| 1 + n * 1448;
+    let mut lost = |n: u64| {
+        sender.now += ms(1);
+        sender.ack(false, end(1), 60 + n, Some((end(2), end(2 + n))))
+    };
+    assert_eq!([1_u64, 2, 3].map(&mut lost), [0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn an_ack_that_ends_within_a_segment_is_no_reordering() {
+    let lost_after = |within: bool| {
+        let mut sender = Answered::new(Config::default());
+        if within {
+            sender.ack(false, 1 + 724, 60, None);
+        }
+        sender.now += ms(1);
+        sender.ack(false, 1 + 1448, 61, None)
+    };
+    assert_eq!(lost_after(true), lost_after(false));
+}
+
 // Linux tcp_disordered_ack; seen on 7.2 under jitter: a third of the ACKs of a flow (PAWSEstab at the sender).
 #[test]
 fn an_overtaken_ack_is_discarded_unless_it_repeats_the_last() {
     let flight_after = |paws: bool, ack: u64, sent_ms: u64| {
-        let config = Config { paws, ..Config::default() };
-        let mut tx = Sender::new(config, cc::build("reno").expect("a registered controller"));
-        let mut now = Time::ZERO;
-        let mut answer =
-            |now: Time, syn: bool, ack: u64, sent_ms: u64, block: Option<(u64, u64)>| {
-                let mut sack = SackBlocks::default();
-                if let Some(block) = block {
-                    sack.push(block);
-                }
-                let segment = Segment {
-                    seq: u64::from(!syn),
-                    ack,
-                    window: 65_535,
-                    flags: Flags { syn, ack: true, ..Flags::default() },
-                    sack,
-                    tsval: at_ms(sent_ms),
-                    tsecr: Time::ZERO,
-                    ..Segment::default()
-                };
-                tx.on_packet(now, &Body::Tcp(segment), Ecn::NotEct);
-                while tx.poll(now).is_some() {}
-                tx.totals().0.iter().find(|(name, _)| *name == "lost").expect("a total").1
-            };
-        now += ms(50);
-        answer(now, true, 1, 25, None);
-        now += ms(50);
-        answer(now, false, 1 + 3 * 1448, 60, None);
-        now += ms(1);
-        answer(now, false, 1 + ack * 1448, sent_ms, Some((1 + 5 * 1448, 1 + 9 * 1448)))
+        let mut sender = Answered::new(Config { paws, ..Config::default() });
+        sender.ack(false, 1 + 3 * 1448, 60, None);
+        sender.now += ms(1);
+        sender.ack(false, 1 + ack * 1448, sent_ms, Some((1 + 5 * 1448, 1 + 9 * 1448)))
     };
     assert_eq!(flight_after(true, 3, 50), 2.0, "a duplicate");
     assert_eq!(flight_after(true, 2, 59), 2.0, "a millisecond late");

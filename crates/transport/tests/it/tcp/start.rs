@@ -3,7 +3,7 @@
 use sojourn_cc::Feedback;
 use sojourn_core::{Bytes, Ecn, Time};
 use sojourn_transport::Endpoint;
-use sojourn_transport::tcp::Config;
+use sojourn_transport::tcp::{Config, Era};
 
 use super::pipe::{Fate, MSS, Pipe, at_ms, config, ms};
 
@@ -195,4 +195,38 @@ fn frames_have_their_size_on_ethernet() {
     assert_eq!(full.segment.frame_len(true), 1514);
     let ack = pipe.acks().next().expect("an ACK");
     assert_eq!(ack.segment.frame_len(true), 66);
+}
+
+/// Era 7.x without ECN.
+fn newest(bytes: Option<u64>) -> Config {
+    Config { ecn: Feedback::None, bytes, ..Config::of(Era::E7) }
+}
+
+#[test]
+fn what_the_send_buffer_holds_is_sent_after_the_stop_of_7_x() {
+    let stopped = |config| {
+        let mut pipe = Pipe::new("reno", config, ms(10)).start();
+        pipe.run_until(at_ms(95));
+        pipe.tx.stop(pipe.now);
+        let sent = pipe.data().count();
+        pipe.run_until(at_ms(2000));
+        assert!(!pipe.tx.is_alive());
+        assert_eq!(pipe.rx.delivered(), pipe.total("acked_bytes"));
+        assert_eq!(pipe.data().filter(|p| p.segment.flags.fin).count(), 1);
+        pipe.data().count() - sent
+    };
+    assert_eq!(stopped(Config { tso_buffers: false, ..newest(None) }), 1, "the FIN");
+    assert!(stopped(newest(None)) > 40);
+}
+
+// `tcp_send_fin`: what was sent as it was written is gone when the application closes.
+#[test]
+fn the_fin_of_7_x_rides_only_on_what_still_waits() {
+    for (segments, apart) in [(3, true), (10, true), (11, false), (40, false)] {
+        let mut pipe = Pipe::new("reno", newest(Some(segments * MSS)), ms(10)).start();
+        pipe.finish(at_ms(500));
+        let fin = pipe.data().find(|p| p.segment.flags.fin).map(|p| p.segment.len == 0);
+        assert_eq!(fin, Some(apart), "{segments}");
+        assert!(!pipe.tx.is_alive());
+    }
 }

@@ -31,18 +31,52 @@ fn timestamps_count_milliseconds_of_the_clock() {
     assert_eq!(window.rtt, Dur::from_millis(21), "20.1 ms from 10.9 to 31.0");
 }
 
-// Twenty segments in a round trip after ten: a window of 40, and twice that again for its growth. Linux 7.2
-// shows 32 to 34 growing windows there, of two segments each.
+// Twenty segments in a round trip after ten of 1460 bytes (`tcp_init_buffer_space`): a window of 40, and twice that again
+// for its growth, 14,360 of 14,600. Linux 7.2 shows 32 to 34 growing windows there, of two segments each.
 #[test]
 fn the_window_follows_what_was_read_without_slack_from_6_16() {
-    for (era, segments) in [(Era::E6, 168), (Era::E7, 120)] {
+    for (era, clamp) in [(Era::E6, 240_597), (Era::E7, 171_854)] {
         let mut window = window(era);
         sample(&mut window, 0, 80);
         window.measured_from = Time(80_000_000);
-        window.on_data(Time(160_000_000), 1 + 20 * u64::from(MSS), MSS, 1);
+        let at = Time(160_000_000);
+        window.on_data(at, 1 + 20 * u64::from(MSS), MSS, 1);
+        window.advertise(at + Dur(1));
         // A buffer of whole bytes, of which 153/256 are payload, is a byte off.
-        assert!(window.clamp.abs_diff(segments * u64::from(MSS)) <= 1, "{era:?}: {}", window.clamp);
+        assert!(window.clamp.abs_diff(clamp) <= 1, "{era:?}: {}", window.clamp);
     }
+}
+
+// By captures of 7.2: 65,160 bytes in the handshake, and 67,584 in the first ACK, two segments above 64,076.
+#[test]
+fn a_window_begins_a_segment_below_its_buffer() {
+    let mut window = window(Era::E7);
+    assert_eq!(window.advertised, 65_160);
+    let shown = [1, 2, 3].map(|n| {
+        let at = Time(n * 1_000_000);
+        window.on_data(at, 1 + n * u64::from(MSS), MSS, 1);
+        window.advertise(at);
+        window.advertised
+    });
+    assert_eq!(shown, [67_072, 69_888, 72_832], "whole units of 128 bytes");
+}
+
+// `tcp_rcv_rtt_measure`: no window takes less than a round trip. `tcp_rcv_rtt_update`: while data wait a larger sample
+// says nothing.
+#[test]
+fn a_window_of_data_bounds_the_round_trip_from_6_16() {
+    let mut window = window(Era::E7);
+    sample(&mut window, 0, 90);
+    let step = |window: &mut DynamicWindow, ms: u64, end: u64| {
+        window.on_data(Time(ms * 1_000_000), 1 + end * u64::from(MSS), MSS, 1);
+        window.advertise(Time(ms * 1_000_000));
+    };
+    step(&mut window, 100, 1);
+    step(&mut window, 180, 60);
+    assert_eq!(window.rtt, Dur::from_millis(80));
+    let late = Segment { tsecr: Time(1_000_000), ..Segment::default() };
+    window.measure_rtt(Time(180_000_000), &late);
+    assert_eq!(window.rtt, Dur::from_millis(80));
 }
 
 /// The window after `count` segments of the largest size, one a millisecond, each acknowledged once it was read.
@@ -89,10 +123,21 @@ fn the_share_is_measured_in_the_first_full_segment() {
 
 #[test]
 fn what_is_held_beyond_a_hole_makes_room_from_6_16() {
-    for (era, clamp) in [(Era::E6, 78_336), (Era::E7, 2 * 10 * 1448 + 100 * 1448)] {
+    for (era, clamp) in [(Era::E6, 78_336), (Era::E7, 2 * 10 * 1460 + 100 * 1448)] {
         let mut window = window(era);
         window.on_data(Time(1_000_000), 1 + u64::from(MSS), MSS, 1);
         window.on_hole(Time(2_000_000), MSS, u64::from(MSS), 1 + 101 * u64::from(MSS));
         assert!(window.clamp.abs_diff(clamp) <= 1, "{era:?}: {}", window.clamp);
     }
+}
+
+// Linux 7.2 over a path of 5 ms without timestamps: the first window that grows after a round trip of slow start is shown
+// once a whole window of data has arrived, with the 46th segment.
+#[test]
+fn without_timestamps_only_a_window_of_data_tells_the_round_trip() {
+    let config = Config { timestamps: false, ..Config::of(Era::E7) };
+    let mut window = DynamicWindow::new(&config, 1460);
+    assert_eq!(sample(&mut window, 0, 5), Dur::ZERO);
+    let mut window = DynamicWindow::new(&Config::of(Era::E7), MSS);
+    assert_eq!(sample(&mut window, 0, 5), Dur::from_millis(5));
 }

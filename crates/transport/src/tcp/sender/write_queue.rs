@@ -1,0 +1,233 @@
+//! What the application has written and the peer has not acknowledged, in the memory that it takes (Linux 7.2
+//! `tcp_sendmsg_locked` and `tcp_check_space`).
+
+use std::collections::VecDeque;
+
+use super::output::GSO_MAX_BYTES;
+
+/// What a packet takes besides its data: `sk_buff` (256), and the small head of a stream packet (704,
+/// `tcp_stream_alloc_skb`).
+const OVERHEAD: u64 = 960;
+/// What an application writes in one call, as that of the engine `linux` does.
+const CHUNK: u64 = 128 << 10;
+/// `MAX_TCP_HEADER` and `skb_shared_info`, which the head of a packet has room for.
+const HEAD: u64 = 320 + 320;
+/// `sk_buff`.
+const DESCRIPTOR: u64 = 256;
+/// `TCP_INIT_CWND`.
+const INITIAL_CWND: u64 = 10;
+/// `TCP_MSS_DEFAULT`: of smaller windows a buffer may hold all.
+const LEAST_WINDOW: u64 = 536;
+/// `tcp_wmem[1]`.
+const FIRST_LIMIT: u64 = 16 << 10;
+
+/// What may leave before the application goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Push {
+    /// As much as the windows and the pacer let (`tcp_push_pending_frames`).
+    #[default]
+    All,
+    /// One packet, which waits for nothing (`tcp_push_one`).
+    One,
+    Nothing,
+}
+
+/// A buffer of data that were not sent whole.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    /// Sequence number after its last byte.
+    end: u64,
+    /// The last segment has PSH.
+    pushes: bool,
+}
+
+/// The send buffer. An application that has more waits once it is full, and is woken when a third of it is free.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WriteQueue {
+    /// Sequence number after the last byte that was written.
+    pub(super) written: u64,
+    /// In order; the first one may be sent in part.
+    unsent: VecDeque<Buffer>,
+    /// Where the packets end that were sent and are not acknowledged.
+    sent: VecDeque<u64>,
+    /// The largest window of the peer so far (`max_window`).
+    window: u64,
+    /// Up to where the application has pushed (`pushed_seq`).
+    pushed: u64,
+    /// Payload of a full segment.
+    mss: u64,
+    /// What a full segment takes, and how many times cwnd the buffer should hold.
+    per_segment: u64,
+    /// `sk_sndbuf`, and its bound.
+    limit: u64,
+    most: u64,
+    /// Bytes that the application's call has still to copy, and whether it has copied any.
+    call: u64,
+    has_copied: bool,
+    pub(super) push: Push,
+    /// The application waits for room (`SOCK_NOSPACE`).
+    is_full: bool,
+    /// An ACK has arrived that nobody has looked at: nothing else wakes an application (`tcp_data_snd_check`).
+    is_acked: bool,
+}
+
+impl WriteQueue {
+    /// An empty queue from `seq`, for a peer whose handshake showed this `window`. `windows` is how many of cwnd
+    /// the buffer should hold (`sndbuf_expand`), at `most` bytes.
+    pub(super) fn new(seq: u64, window: u64, mss: u64, windows: u64, most: u64) -> Self {
+        let per_segment = windows * ((mss + 12 + HEAD).next_power_of_two() + DESCRIPTOR);
+        let mut queue = Self {
+            written: seq,
+            pushed: seq,
+            window,
+            mss,
+            per_segment,
+            limit: FIRST_LIMIT.min(most),
+            most,
+            ..Self::default()
+        };
+        queue.expand(0);
+        queue
+    }
+
+    /// An empty queue after `written`, for a connection that sends nothing more.
+    pub(super) fn closed(written: u64) -> Self {
+        Self { written, ..Self::default() }
+    }
+
+    /// `tcp_sndbuf_expand`.
+    fn expand(&mut self, cwnd: u32) {
+        let wanted = self.per_segment * u64::from(cwnd).max(INITIAL_CWND);
+        self.limit = self.limit.max(wanted.min(self.most));
+    }
+
+    /// `sk_wmem_queued`, with everything before `una` acknowledged.
+    fn memory(&self, una: u64) -> u64 {
+        self.written - una + OVERHEAD * (self.unsent.len() + self.sent.len()) as u64
+    }
+
+    /// Everything before `una` was acknowledged, and the peer's window is `window`.
+    pub(super) fn on_ack(&mut self, una: u64, window: u64) {
+        while self.sent.front().is_some_and(|end| *end <= una) {
+            self.sent.pop_front();
+        }
+        self.window = self.window.max(window);
+        self.is_acked = true;
+    }
+
+    /// A packet leaves that ends at `end`.
+    pub(super) fn on_sent(&mut self, end: u64) {
+        self.sent.push_back(end);
+        while self.unsent.front().is_some_and(|buffer| buffer.end <= end) {
+            self.unsent.pop_front();
+        }
+    }
+
+    /// Bytes from `seq`, which is sent next, to the end of its buffer.
+    pub(super) fn left(&self, seq: u64) -> u64 {
+        self.unsent.front().map_or(0, |buffer| buffer.end - seq)
+    }
+
+    /// Whether the segment that ends at `end`, before it is sent, is the last one of something pushed.
+    pub(super) fn pushes(&self, end: u64) -> bool {
+        self.unsent.iter().take_while(|buffer| buffer.end <= end).any(|buffer| buffer.pushes)
+    }
+
+    /// The application writes nothing more.
+    pub(super) fn stop(&mut self) {
+        self.call = 0;
+    }
+
+    /// `tcp_check_space`, after an ACK and all that it lets leave: whether an application that waited is woken. The
+    /// buffer grows where it, and not `cwnd`, is what limits.
+    pub(super) fn wakes(&mut self, una: u64, in_flight: u32, cwnd: u32) -> bool {
+        if !std::mem::take(&mut self.is_acked) || !self.is_full {
+            return false;
+        }
+        if in_flight < cwnd {
+            self.expand(cwnd);
+        }
+        self.is_full = !self.is_writable(una);
+        !self.is_full
+    }
+
+    /// `sk_stream_is_writeable`.
+    fn is_writable(&self, una: u64) -> bool {
+        let memory = self.memory(una);
+        self.limit.saturating_sub(memory) >= memory / 2
+    }
+
+    /// The application has data up to `end`, and begins a call if none is under way and `tcp_poll` finds room for
+    /// one. Returns whether there is one.
+    pub(super) fn calls(&mut self, end: u64, una: u64) -> bool {
+        if self.call == 0 && !self.is_full && end > self.written {
+            self.is_full = !self.is_writable(una);
+            self.has_copied = false;
+            self.call = if self.is_full { 0 } else { (end - self.written).min(CHUNK) };
+        }
+        self.call > 0
+    }
+
+    /// The call copies until it has something to send, or is over (`tcp_sendmsg_locked`). `una` and `next` are the
+    /// first bytes that are not acknowledged and not sent.
+    pub(super) fn copy(&mut self, una: u64, next: u64) {
+        let size = self.buffer_size();
+        loop {
+            let start = self.unsent.iter().rev().nth(1).map_or(next, |before| before.end.max(next));
+            let room = self.unsent.back().map_or(0, |tail| size.saturating_sub(tail.end - start));
+            if room == 0 {
+                if self.memory(una) >= self.limit {
+                    self.is_full = true;
+                    self.call = 0;
+                    break;
+                }
+                self.unsent.push_back(Buffer { end: self.written, pushes: false });
+                continue;
+            }
+            let take = room.min(self.call);
+            let is_first = self.unsent.len() == 1;
+            let Some(tail) = self.unsent.back_mut() else { return };
+            self.written += take;
+            tail.end = self.written;
+            // What continues a buffer that was pushed before takes that back.
+            tail.pushes &= self.has_copied;
+            self.has_copied = true;
+            self.call -= take;
+            if self.call == 0 {
+                break;
+            }
+            if take == room {
+                // `forced_push`.
+                if self.written > self.pushed + self.window / 2 {
+                    break;
+                }
+                if is_first {
+                    self.push = Push::One;
+                    return;
+                }
+            }
+        }
+        if self.has_copied {
+            self.push();
+        }
+    }
+
+    /// `tcp_mark_push`.
+    fn push(&mut self) {
+        self.push = Push::All;
+        self.pushed = self.written;
+        if let Some(tail) = self.unsent.back_mut() {
+            tail.pushes = true;
+        }
+    }
+
+    /// Whole segments that a buffer holds at most: a GSO packet, or half the largest window
+    /// (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
+    fn buffer_size(&self) -> u64 {
+        let most = if self.window > LEAST_WINDOW { self.window / 2 } else { self.window };
+        most.min(GSO_MAX_BYTES).max(self.mss) / self.mss * self.mss
+    }
+}
+
+#[cfg(test)]
+mod tests;
