@@ -120,7 +120,7 @@ fn timed(command: &mut Command) -> io::Result<Option<(Duration, u64)>> {
         }
         sleep(Duration::from_millis(5));
     }
-    Ok(Some((cpu_time_of_children()? - before, held / 1000)))
+    Ok(Some((cpu_time_of_children()?.saturating_sub(before), held / 1000)))
 }
 
 /// CPU time of all processes that were started here and have ended: the fields cutime and cstime of proc_pid_stat(5),
