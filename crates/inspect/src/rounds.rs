@@ -14,6 +14,8 @@ use crate::samples::Samples;
 
 /// Rounds of a direction that are kept; later ones are counted.
 pub const MOST: usize = 4096;
+/// Rounds without a signal before the next one begins.
+const QUIET: usize = 3;
 /// Without timestamps a round is no shorter than this part of the handshake's round trip.
 const LEAST_ROUND: f64 = 0.9;
 /// Usual gaps between data packets, beside a round trip, after which a sender had nothing to send.
@@ -115,12 +117,15 @@ impl Round {
 }
 
 /// Distributions of durations, ms: of rounds without pauses, and of those around the beginning of CE or losses, the longest
-/// of three: what was lost is sent again about a round later. The first of several is left out: slow start fills a queue in
+/// of three: what was lost is sent again about a round later. One recovery may have rounds without copies. The first of several is left out: slow start fills a queue in
 /// bursts that rounds do not show.
 pub(crate) fn durations(rounds: &[Round]) -> (Option<Distribution>, Option<Distribution>) {
     let (mut all, mut at_signals) = (Samples::default(), Samples::default());
     rounds.iter().filter(|round| !round.is_idle).for_each(|round| all.record_ms(round.duration));
-    let begins = |&at: &usize| !rounds[at - 1].has_signal() && rounds[at].has_signal();
+    let begins = |&at: &usize| {
+        rounds[at].has_signal()
+            && !rounds[at.saturating_sub(QUIET)..at].iter().any(Round::has_signal)
+    };
     let begin: Vec<usize> = (1..rounds.len()).filter(begins).collect();
     for &at in &begin[usize::from(begin.len() > 1)..] {
         let around = &rounds[at - 1..rounds.len().min(at + 2)];

@@ -42,6 +42,7 @@ SMALL_S = 2.0
 FULL, LEAST_LOSSES, LOW = 0.9, 3, 0.5
 #: Above this CoDel's queue (RFC 8289 4.4: 5 ms) does not wait with signals, but PIE's does (RFC 8033 5.1: 15 ms).
 LONGEST_CODEL_MS = 12.0
+LONGEST_PIE_MS = 30.0
 
 #: In its own queue of a dual one a classic flow has more delay than this (RFC 9332 A.1: 15 ms).
 SHALLOW_MS = 5.0
@@ -260,7 +261,9 @@ def _is_fifo(flow: Flow, base_ms: float) -> bool | None:
     if delay is None or not tcp.get("round_ms"):
         return None
     share = delay / max(tcp["round_ms"]["max"] - base_ms, 1e-3)
-    if share >= FULL:
+    # A single round in a recovery may be longer than the queue: no AQM keeps its queue as long as this where it drops.
+    often = delay > LONGEST_PIE_MS and delay >= FULL * (tcp["round_ms"]["p99"] - base_ms)
+    if share >= FULL or often:
         # An AQM with a low target keeps to it where nothing has ever overshot it.
         return True if delay > LONGEST_CODEL_MS else None
     return False if share < LOW or tcp["round_at_signals_ms"]["n"] >= LEAST_LOSSES else None
