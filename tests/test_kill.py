@@ -97,6 +97,19 @@ def test_kill_9_at_ten_random_moments_changes_no_byte(tmp_path: Path) -> None:
     assert len(files_of(tmp_path / "whole")) == RUNS * SEEDS * 4
 
 
+def test_what_a_kill_in_the_trial_of_a_folder_leaves_is_cleaned(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    dies = (
+        "import os, pathlib\nfrom sojourn.results.disk import check_folder\n"
+        "pathlib.Path.write_bytes = lambda *_: os._exit(9)\ncheck_folder(pathlib.Path('out'))"
+    )
+    done = subprocess.run([sys.executable, "-c", dies], cwd=tmp_path, check=False)
+    assert done.returncode == 9
+    assert list((tmp_path / "out").iterdir()) != []
+    assert sojourn(tmp_path, "clean", "out").returncode == 0
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     good = command(tmp_path, "out")
     # A folder that is no run is in the way of one of them.

@@ -21,7 +21,8 @@ def check_folder(root: Path) -> None:
     """Raises `ResultsError` unless runs can be written below `root`, which need not exist; leaves nothing there."""
     there = next(folder for folder in (root.absolute(), *root.absolute().parents) if os.path.lexists(folder))
     try:
-        with tempfile.TemporaryDirectory(prefix=".sojourn-", dir=there) as trial:
+        # Who is killed in here leaves what `sojourn clean` knows as unfinished.
+        with tempfile.TemporaryDirectory(prefix=f"{IN_PROGRESS}-", dir=there) as trial:
             Path(trial, "x").write_bytes(b"x")
     except OSError as error:
         raise ResultsError(f"{root}: expected a folder that can be written ({there}: {error.strerror})") from None
