@@ -284,7 +284,7 @@ def of_tcp_info(flow: Seen) -> dict[str, tuple[object, object]]:
     # Here it counts segments with data and the handshake, too.
     del pairs["ACKs sent"]
     assert flow.connection
-    repeated = flow.connection["syn_retransmissions"]
+    repeated = flow.connection["syn_ack_retransmissions"]
     ours, theirs = pairs["retransmissions"]
     pairs["retransmissions"] = (ours, int(str(theirs)) + repeated)
     return pairs

@@ -370,6 +370,8 @@ pub struct Connection {
     pub handshake_ms: Option<f64>,
     /// SYN and SYN/ACK packets that were repeated.
     pub syn_retransmissions: u64,
+    /// Those of them that are SYN/ACKs.
+    pub syn_ack_retransmissions: u64,
     /// Maximum segment sizes of SYN and SYN/ACK.
     pub mss: [Option<u16>; 2],
     /// Window scales.

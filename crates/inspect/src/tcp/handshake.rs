@@ -242,6 +242,7 @@ impl Handshake {
             handshake_ms: syn.and(self.third).map(|(at, _)| ms(self.first_syn, at)),
             syn_retransmissions: syn.map_or(0, |seen| seen.again)
                 + answer.map_or(0, |seen| seen.again),
+            syn_ack_retransmissions: answer.map_or(0, |seen| seen.again),
             mss: [syn.and_then(|seen| seen.mss), answer.and_then(|seen| seen.mss)],
             window_scale: [syn, answer].map(|seen| seen.and_then(|seen| seen.window_scale)),
             sack: syn.zip(answer).is_some_and(|(syn, answer)| syn.sack && answer.sack),
