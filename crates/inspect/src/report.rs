@@ -423,12 +423,6 @@ pub struct Answer {
     pub evidence: String,
 }
 
-impl Answer {
-    pub(crate) const fn new(family: Family, evidence: String) -> Self {
-        Self { family, kept: None, evidence }
-    }
-}
-
 /// Families of congestion control, by how they answer signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

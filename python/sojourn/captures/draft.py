@@ -40,9 +40,8 @@ SMALL_S = 2.0
 #: A FIFO loses packets at this share of its greatest delay at the least. An AQM does above its target, at a lower share
 #: of what slow start reached; of few losses only a low one tells.
 FULL, LEAST_LOSSES, LOW = 0.9, 3, 0.5
-#: Above this CoDel's queue (RFC 8289 4.4: 5 ms) does not wait with signals, but PIE's does (RFC 8033 5.1: 15 ms).
-LONGEST_CODEL_MS = 12.0
-LONGEST_PIE_MS = 30.0
+#: Delays at signals that CoDel does not reach (its target is 5 ms, tc-codel(8)), and PIE does not (15 ms, tc-pie(8)).
+LONGEST_CODEL_MS, LONGEST_PIE_MS = 12.0, 30.0
 
 #: In its own queue of a dual one a classic flow has more delay than this (RFC 9332 A.1: 15 ms).
 SHALLOW_MS = 5.0

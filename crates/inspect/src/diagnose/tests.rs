@@ -105,7 +105,7 @@ fn connection(flow: &mut Flow) -> &mut Connection {
 }
 
 fn looks(flow: &mut Flow, family: Family) {
-    flow.family = Some(Answer::new(family, "so it looks".into()));
+    flow.family = Some(Answer { family, kept: None, evidence: "so it looks".into() });
 }
 
 /// Feedback of RFC 3168 on data with ECT(0).

@@ -39,12 +39,13 @@ impl Seen<'_> {
     /// Pulses that keep time whatever is marked.
     pub(super) fn bbr_by_rhythm(&self) -> Option<Answer> {
         let (pulses, cycle) = pulses::regular(self.rounds, self.windows)?;
-        Some(Answer::new(
-            Family::BbrLike,
-            format!(
+        Some(Answer {
+            family: Family::BbrLike,
+            kept: None,
+            evidence: format!(
                 "{pulses} pulses of the window, one every {cycle} round trips or one more or less, whatever is marked"
             ),
-        ))
+        })
     }
 
     /// A window not below that of Reno and CUBIC at this rate of losses, which a loss does not change, and which is no constant.
@@ -56,21 +57,26 @@ impl Seen<'_> {
             return answer;
         }
         let is_constant = self.distance(0) <= CONSTANT;
-        (times >= NOT_BELOW_RENO && kept >= KEPT && !is_constant).then(|| Answer::new(Family::BbrLike, format!(
+        (times >= NOT_BELOW_RENO && kept >= KEPT && !is_constant).then(|| Answer {
+            family: Family::BbrLike,
+            kept: None,
+            evidence: format!(
                 "window {times:.1} times that of Reno or CUBIC at this rate of losses, and {kept:.2} of before after {losses} of them"
-            )))
+            ),
+        })
     }
 
     /// The mean window behind the first losses by that which RFC 5681's or RFC 9438's law gives for losses in this share of round trips, the
     /// window after a loss by that before, and in how many round trips there were losses.
     pub(super) fn held_at_losses(&self) -> Option<(f64, f64, usize)> {
         let first = self.rounds.iter().position(|round| round.lost > 0)?;
-        // Where slow start lost half a window or more, its recovery (RFC 6675 5) takes dozens of round trips, all of them one answer.
-        let recovery = self.rounds[first..].iter().take_while(|round| round.lost > 0);
-        let copies =
-            recovery.map(|round| f64::from(round.lost) >= COPIES * f64::from(round.packets));
-        let overshoot = copies.enumerate().filter(|(_, most)| *most).last().map_or(0, |(at, _)| at);
-        let from = first + overshoot + SETTLED;
+        // Where slow start lost half a window or more, its recovery (RFC 6675 5) takes dozens of round trips, all of
+        // them one answer.
+        let recovery = self.rounds[first..].split(|round| round.lost == 0).next()?;
+        let overshoot = recovery
+            .iter()
+            .rposition(|round| f64::from(round.lost) >= COPIES * f64::from(round.packets));
+        let from = first + overshoot.unwrap_or(0) + SETTLED;
         let rounds = self.rounds.get(from..self.rounds.len().saturating_sub(2))?;
         let at: Vec<usize> = (from + 2..from + rounds.len())
             .filter(|&at| self.rounds[at].lost > 0 && self.rounds[at].timeouts == 0)
@@ -124,6 +130,6 @@ impl Seen<'_> {
             "{} pulses of the window in a rhythm of 4 to 12 round trips without a signal, {} rises by 15 % and back to the same level, {} probes with a few packets for 200 ms{losses}",
             self.pulses, self.excursions, self.probes
         );
-        Some(Answer::new(Family::BbrLike, evidence))
+        Some(Answer { family: Family::BbrLike, kept: None, evidence })
     }
 }

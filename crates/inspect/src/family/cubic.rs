@@ -43,13 +43,14 @@ impl Seen<'_> {
         let curve = growth::free(self.rounds, behind)
             .filter_map(|free| curve(&self.rounds[free.clone()], &self.windows[free]))
             .max_by_key(|curve| curve.rounds)?;
-        Some(Answer::new(
-            Family::Classic,
-            format!(
+        Some(Answer {
+            family: Family::Classic,
+            kept: None,
+            evidence: format!(
                 "window from {:.0} to {:.0} segments in {} round trips along CUBIC's curve with its plateau at {:.0}: {:.1} segments from it, and {:.1} from a line",
                 curve.from, curve.to, curve.rounds, curve.plateau, curve.error, curve.line
             ),
-        ))
+        })
     }
 }
 

@@ -42,5 +42,5 @@ pub(super) fn answer(flow: &Flow) -> Option<Answer> {
     } else {
         return None;
     };
-    Some(Answer::new(Family::Unresponsive, evidence))
+    Some(Answer { family: Family::Unresponsive, kept: None, evidence })
 }

@@ -19,10 +19,14 @@ const LEAST_FALLS: usize = 2;
 
 impl Seen<'_> {
     pub(super) fn bbr_by_falls(&self) -> Option<Answer> {
-        (self.falls >= LEAST_FALLS).then(|| Answer::new(Family::BbrLike, format!(
+        (self.falls >= LEAST_FALLS).then(|| Answer {
+            family: Family::BbrLike,
+            kept: None,
+            evidence: format!(
                 "the window falls {} times by a fifth or more within {ROUNDS} round trips, with neither CE nor a loss in these or the {QUIET} before; {} probes with a few packets for 200 ms",
                 self.falls, self.probes
-            )))
+            ),
+        })
     }
 }
 

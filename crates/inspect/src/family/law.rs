@@ -30,16 +30,17 @@ impl Seen<'_> {
         let slope = slope::fit(&points, points.len() as f64)
             .filter(|_| points.len() >= LEAST_BLOCKS)
             .filter(|slope| slope.t <= BEYOND_DOUBT && AS_LAW.contains(&-slope.gain))?;
-        Some(Answer::new(
-            Family::Scalable,
-            format!(
+        Some(Answer {
+            family: Family::Scalable,
+            kept: None,
+            evidence: format!(
                 "over {} times {BLOCK} round trips the window changes by {:+.2} segments in each, less {:.2} times half of the average of marks (t {:.1})",
                 slope.n,
                 slope.at(0.0),
                 -slope.gain,
                 slope.t
             ),
-        ))
+        })
     }
 
     /// Of blocks without losses and limits: segments a round trip that the law takes, and by which the window changes.

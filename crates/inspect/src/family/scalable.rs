@@ -98,10 +98,14 @@ impl Seen<'_> {
                 .filter(|slope| slope.at(1.0) <= STOPPED * slope.at(0.0));
         let slope = deeper.or(at_all)?;
         let fits = BALANCE.contains(&balance);
-        fits.then(|| Answer::new(Family::Scalable, format!(
+        fits.then(|| Answer {
+            family: Family::Scalable,
+            kept: None,
+            evidence: format!(
                 "window {:.2} of before after {} episodes of CE; marks in {:.0} % of the round trips, of which half the average share would take {balance:.2} segments a round trip (t {:.1})",
                 median(ratios), ratios.len(), 100.0 * marked, slope.t
-            )))
+            ),
+        })
     }
 
     /// Half at losses, as Reno, and next to nothing at marks that it was told of: RFC 9331 4.3.
@@ -119,17 +123,16 @@ impl Seen<'_> {
             && cut_by_losses >= LEAST_EPISODES
             && held == 0
             && median(&ratios) < NOT_HALF;
-        fits.then(|| {
-            Answer::new(
-                Family::Scalable,
-                format!(
-                    "window {:.2} of before after {} episodes of CE and {:.2} after {} losses",
-                    median(marks),
-                    marks.len(),
-                    median(&ratios),
-                    ratios.len()
-                ),
-            )
+        fits.then(|| Answer {
+            family: Family::Scalable,
+            kept: None,
+            evidence: format!(
+                "window {:.2} of before after {} episodes of CE and {:.2} after {} losses",
+                median(marks),
+                marks.len(),
+                median(&ratios),
+                ratios.len()
+            ),
         })
     }
 
@@ -142,10 +145,14 @@ impl Seen<'_> {
         };
         let climbs = growth::climbs(self.rounds, self.windows, 1);
         let climb = climbs.iter().find(has_ended)?;
-        (standing >= LEAST_EPISODES && BALANCE.contains(&balance)).then(|| Answer::new(Family::Scalable, format!(
+        (standing >= LEAST_EPISODES && BALANCE.contains(&balance)).then(|| Answer {
+            family: Family::Scalable,
+            kept: None,
+            evidence: format!(
                 "window from {:.0} to {:.0} segments in {} round trips without marks, and with them it stands in {standing} stretches of {STRETCH}; half the average share of marks would take {balance:.2} segments a round trip",
                 climb.from, climb.to, climb.rounds
-            )))
+            ),
+        })
     }
 
     /// About two marks a round trip all the time, at a window that stands: what scalable controllers settle at (RFC 9331 4.3,
@@ -171,12 +178,16 @@ impl Seen<'_> {
             &fractions[settled..],
             |_| false,
         )?;
-        (is_even && moves && slope.t <= LIKELY).then(|| Answer::new(Family::Scalable, format!(
+        (is_even && moves && slope.t <= LIKELY).then(|| Answer {
+            family: Family::Scalable,
+            kept: None,
+            evidence: format!(
                 "{:.1} marks a round trip on average, in each quarter of the time from {:.1} to {:.1}; the window stands, and falls with the marks (t {:.1})",
                 parts.iter().sum::<f64>() / parts.len() as f64,
                 parts.iter().copied().fold(f64::INFINITY, f64::min),
                 parts.iter().copied().fold(0.0, f64::max),
                 slope.t
-            )))
+            ),
+        })
     }
 }

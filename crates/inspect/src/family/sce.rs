@@ -37,16 +37,17 @@ impl Seen<'_> {
             rounds.iter().map(|round| f64::from(u8::from(round.esce_bytes > 0))).collect();
         let slope = slope::of(rounds, windows, &any, Round::has_ce)
             .filter(|slope| slope.t <= CERTAIN && slope.at(0.0) > 0.0 && slope.at(1.0) < 0.0)?;
-        Some(Answer::new(
-            Family::Sce,
-            format!(
+        Some(Answer {
+            family: Family::Sce,
+            kept: None,
+            evidence: format!(
                 "in a round trip without ESCE the window changes by {:+.1} segments, in one with any by {:+.1} (t {:.1}, {} rounds)",
                 slope.at(0.0),
                 slope.at(1.0),
                 slope.t,
                 slope.n
             ),
-        ))
+        })
     }
 
     /// The window falls each time that ESCE comes, with neither CE nor a loss about.
@@ -71,11 +72,15 @@ impl Seen<'_> {
             }
             at = end;
         }
-        (falls >= LEAST_FALLS && falls >= AGREE * others).then(|| Answer::new(Family::Sce, format!(
+        (falls >= LEAST_FALLS && falls >= AGREE * others).then(|| Answer {
+            family: Family::Sce,
+            kept: None,
+            evidence: format!(
                 "{falls} of {} times that ESCE comes, with neither CE nor losses about, the window falls, by {:.1} segments in the median",
                 falls + others,
                 -median(&changes)
-            )))
+            ),
+        })
     }
 
     pub(super) fn sce_by_slope(&self) -> Option<Answer> {
@@ -83,9 +88,10 @@ impl Seen<'_> {
         let slope = slope::of(self.rounds, self.windows, &fractions, Round::has_ce)
             .filter(|slope| slope.t <= CERTAIN && slope.at(1.0) < 0.0);
         let Some(slope) = slope else { return self.stands_at_esce() };
-        Some(Answer::new(
-            Family::Sce,
-            format!(
+        Some(Answer {
+            family: Family::Sce,
+            kept: None,
+            evidence: format!(
                 "{:.0} % of the payload acknowledged with ESCE; in a round trip without any the window changes by {:+.1} segments, with all by {:+.1} (t {:.1}, {} rounds)",
                 100.0 * self.esce(),
                 slope.at(0.0),
@@ -93,7 +99,7 @@ impl Seen<'_> {
                 slope.t,
                 slope.n
             ),
-        ))
+        })
     }
 
     /// ESCE in one of four rounds or more at which the window stands, after it had grown.
@@ -129,11 +135,15 @@ impl Seen<'_> {
             (low.min(window), high.max(window))
         });
         let has_moved = low < first / 2.0 || high >= MOVED * first;
-        (growth.abs() <= STANDS_GROWTH && has_moved).then(|| Answer::new(Family::Sce, format!(
+        (growth.abs() <= STANDS_GROWTH && has_moved).then(|| Answer {
+            family: Family::Sce,
+            kept: None,
+            evidence: format!(
                 "{:.0} % of the payload acknowledged with ESCE; with it in one of {STANDS_NEAR} of {} round trips ({:.1} s) the window of {first:.0} segments changes by {growth:+.2} a round trip",
                 100.0 * self.esce(),
                 settled.len(),
                 time as f64 / 1e9
-            )))
+            ),
+        })
     }
 }

@@ -52,25 +52,28 @@ impl Seen<'_> {
         let windows = &self.windows[from..];
         let (middle, distance) = (median(windows), self.distance(from));
         let is_limited = self.rounds[from..].iter().filter(|round| round.is_limited()).count();
-        (distance <= CONSTANT && is_limited * 4 < windows.len()).then(|| {
-            Answer::new(
-                Family::Unresponsive,
-                format!(
-                    "window of {middle:.0} segments within {:.1} % through {episodes} {what}",
-                    100.0 * distance
-                ),
-            )
+        (distance <= CONSTANT && is_limited * 4 < windows.len()).then(|| Answer {
+            family: Family::Unresponsive,
+            kept: None,
+            evidence: format!(
+                "window of {middle:.0} segments within {:.1} % through {episodes} {what}",
+                100.0 * distance
+            ),
         })
     }
 
     /// It neither follows losses nor moves by itself.
     pub(super) fn smooth_through_losses(&self, losses: usize) -> Option<Answer> {
         let step = self.step();
-        (step <= SMOOTH).then(|| Answer::new(Family::Unresponsive, format!(
+        (step <= SMOOTH).then(|| Answer {
+            family: Family::Unresponsive,
+            kept: None,
+            evidence: format!(
                 "window of {:.0} segments, which changes by {:.1} % from a round trip to the next through losses in {losses} of them",
                 median(self.windows),
                 100.0 * step
-            )))
+            ),
+        })
     }
 
     /// Mean change from a round to the next behind the first losses, of the median window.
