@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -42,6 +43,21 @@ pub(crate) fn sender(flows: &str, device: Arc<dyn Device>) -> Running<Report> {
     let scenario = scenario("40Mbit", "pfifo", flows);
     let seat = sojourn_stack::Seat { end: 0, ..seat(1, 0) };
     run(Host::new(&scenario, &[seat], vec![device]).unwrap(), |_| false)
+}
+
+/// The same, which ends when `may_end` is set and its connection is gone: what the kernel sent last may not have
+/// been read yet.
+fn sender_until_gone(
+    flows: &str,
+    device: Arc<dyn Device>,
+    may_end: &Arc<AtomicBool>,
+) -> Running<Report> {
+    let scenario = scenario("40Mbit", "pfifo", flows);
+    let seat = sojourn_stack::Seat { end: 0, ..seat(1, 0) };
+    let may_end = Arc::clone(may_end);
+    run(Host::new(&scenario, &[seat], vec![device]).unwrap(), move |ends| {
+        may_end.load(Ordering::Relaxed) && !ends.get(0).is_alive()
+    })
 }
 
 /// The kernel's connections but listening ones, once no more than `left` are left.
@@ -145,10 +161,12 @@ fn both_directions_recover_from_losses() {
 #[cfg_attr(all(iproute, namespaces, not(tun)), ignore = "no /dev/net/tun that opens")]
 fn refusals_are_understood_both_ways() {
     let (space, tun) = near(1);
-    let host = sender(&flow("f", "cubic", BYTES), tun);
+    let refused = Arc::default();
+    let host = sender_until_gone(&flow("f", "cubic", BYTES), tun, &refused);
     let connect = space.enter(|| TcpStream::connect((ADDRESSES[1], 5999))).unwrap();
     assert_eq!(connect.unwrap_err().kind(), ErrorKind::ConnectionRefused);
-    let mut report = host.stop();
+    refused.store(true, Ordering::Relaxed);
+    let mut report = host.join();
     assert_eq!((report.sides[0].resets, report.sides[0].strays), (1, 1));
     assert!(!report.ends.get(0).is_alive());
 }
@@ -160,12 +178,13 @@ fn refusals_are_understood_both_ways() {
 fn a_reader_that_goes_away_ends_the_flow() {
     let (space, tun) = near(1);
     let listener = space.enter(|| TcpListener::bind((ADDRESSES[0], 5201))).unwrap().unwrap();
-    let host = sender("[[flow]]\nname = \"f\"\ncc = \"cubic\"\n", tun);
+    let dropped = Arc::default();
+    let host = sender_until_gone("[[flow]]\nname = \"f\"\ncc = \"cubic\"\n", tun, &dropped);
     let (mut stream, _) = listener.accept().unwrap();
     stream.read_exact(&mut vec![0; 100_000]).unwrap();
     drop(stream); // unread data: the kernel resets
-    connections(&space, 0);
-    let mut report = host.stop();
+    dropped.store(true, Ordering::Relaxed);
+    let mut report = host.join();
     assert_eq!(report.sides[0].resets, 1);
     assert!(!report.ends.get(0).is_alive());
 }
