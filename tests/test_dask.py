@@ -35,6 +35,8 @@ cc = "prague"
 """
 #: A worker that believes to be another build.
 SKEW = "from sojourn import _core\n_core.version = lambda: '9.9.9+feedbeef'\n"
+#: A worker that begins a task and never ends it.
+STUCK = "import time\nfrom sojourn import _core\n_core.version = lambda: time.sleep(3600)\n"
 #: For a process to begin, and for all runs, s.
 PATIENCE_S = 60
 
@@ -81,7 +83,8 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 def test_a_sweep_survives_a_killed_worker_and_refuses_another_version(cluster: Cluster, tmp_path: Path) -> None:
     scenario = sojourn.Scenario(SCENARIO)
-    victim = cluster.worker("victim")
+    (tmp_path / "stuck.py").write_text(STUCK)
+    victim = cluster.worker("victim", "--preload", str(tmp_path / "stuck.py"))
     cluster.worker("other")
     sojourn.run(scenario, seeds=10, out=tmp_path / "here")
     with executors.opened(f"dask:{cluster.file}") as dask:
@@ -90,8 +93,10 @@ def test_a_sweep_survives_a_killed_worker_and_refuses_another_version(cluster: C
         address = next(a for a, w in client.scheduler_info()["workers"].items() if w["name"] == "victim")
 
         def kill() -> None:
-            cluster.wait_for(lambda: list(tmp_path.glob(f"there/*/{MANIFEST}")) and client.processing()[address])
-            victim.kill()
+            try:
+                cluster.wait_for(lambda: list(tmp_path.glob(f"there/*/{MANIFEST}")) and client.processing()[address])
+            finally:
+                victim.kill()
 
         killer = threading.Thread(target=kill)
         killer.start()
