@@ -387,6 +387,12 @@ class TestFound:
         assert (found / "two/trials.jsonl").read_bytes() == (found / "out/trials.jsonl").read_bytes()
         assert (found / "two/search.svg").read_bytes() == (found / "out/search.svg").read_bytes()
 
+    def test_trials_do_not_depend_on_where_runs_are_done(self, found: Path) -> None:
+        done = _search(found, "else", *QUESTION, "--seeds", "2", "--executor", "processes:2")
+        assert done.returncode == 0, done.stderr
+        assert "2 processes" in done.stderr
+        assert (found / "else/trials.jsonl").read_bytes() == (found / "out/trials.jsonl").read_bytes()
+
     def test_more_trials_begin_with_the_same_ones(self, found: Path) -> None:
         assert _search(found, "less", *QUESTION, "--seeds", "2", "-q", trials=6).returncode == 0
         less = (found / "less/trials.jsonl").read_text()

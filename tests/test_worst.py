@@ -176,6 +176,8 @@ def test_files_of_the_ranking_make_the_same_runs(tmp_path: Path) -> None:
         assert again == there
     # What is there is not run again, and the answer is the same.
     assert _sojourn(tmp_path, *arguments)[1] == said
+    # Nor does it depend on where runs are done.
+    assert _sojourn(tmp_path, *arguments, "--fresh", "--executor", "processes:2")[1] == said
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("optuna"), reason="Optuna is not installed")
@@ -201,6 +203,7 @@ def test_within_bounds_the_worst_is_searched_for(tmp_path: Path) -> None:
         (["--measure", "fairness", "--cc", "cubic", "--over", "a=1..2"], "expected --against"),
         (["x.toml", "--measure", "delay", "--cc", "cubic"], "only with --over"),
         (["--measure", "worse", "--cc", "cubic"], "fairness"),
+        (["--measure", "delay", "--cc", "cubic", "--executor", "cloud"], "--executor cloud: expected processes"),
     ],
 )
 def test_bad_questions_are_refused_in_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from sojourn import engines
+from sojourn import engines, executors
 from sojourn.algorithms import load_algorithms
 from sojourn.cli.common import (
     FAILED,
@@ -34,6 +34,8 @@ from sojourn.planning import able
 from sojourn.progress import Progress
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from sojourn.search.trials import Bench, Question, Trial
 
 #: Characters of the hash of the question in the name of its folder.
@@ -56,6 +58,7 @@ def search(
     set_: Set = None,
     load: Load = None,
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], validator=Number(gte=1))] = None,
+    executor: str | None = None,
     out: Out = None,
     report: Path | None = None,
     fresh: bool = False,
@@ -66,7 +69,7 @@ def search(
     """Find the values of a scenario's parameters that make a quantity of its runs least or greatest.
 
     Optuna chooses the points (`pip install 'sojourn[search]'`). The same command makes the same trials whatever --jobs
-    is, and goes on where it was interrupted. Several objectives have a Pareto front.
+    and --executor are, and goes on where it was interrupted. Several objectives have a Pareto front.
 
     Examples: `sojourn search my.toml --minimise 'p99(bneck.delay)' --subject-to 'util > 0.95' --over
     'link.bneck.qdisc=dualpi2 target {1ms..50ms:log}'`,
@@ -87,7 +90,9 @@ def search(
         seed: Seed of the sampler, not of the runs.
         set_: Change a value of the scenario in all trials; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
-        jobs: Runs at a time; default one a core.
+        jobs: Runs at a time; default one a core, or what the executor has.
+        executor: Where to run instead of in threads of this process, as of `sojourn run`: processes[:N], dask:ADDRESS
+            or slurm[:OPTION=VALUE,...].
         out: Folder of the results; default one in results/ that the same command finds again.
         report: Page to write: HTML, Markdown or JSON, as its name ends.
         fresh: Do runs again that are already there, and replace another search in the folder.
@@ -119,11 +124,14 @@ def search(
         load=tuple(map(str, load or ())),
     )
     options = {"jobs": jobs, "out": out, "fresh": fresh, "yes": yes, "quiet": quiet or as_json}
-    bench, done = steered(question, trials, f"search-{slug(target)}-", options)
+    with executors.opened(executor) as where:
+        bench, done = steered(question, trials, f"search-{slug(target)}-", options, where)
     return _answer(question, done, bench.out, report, as_json=as_json)
 
 
-def steered(question: Question, trials: int, name: str, options: dict[str, Any]) -> tuple[Bench, Sequence[Trial]]:
+def steered(
+    question: Question, trials: int, name: str, options: dict[str, Any], executor: Executor | None
+) -> tuple[Bench, Sequence[Trial]]:
     """Searches, with its progress on stderr; the default folder's name begins with `name`.
 
     Raises `KeyboardInterrupt` also where the user does not agree to many runs.
@@ -140,9 +148,12 @@ def steered(question: Question, trials: int, name: str, options: dict[str, Any])
     study.check_space(question)
     example, quiet = question.jobs(first, {}), bool(options.get("quiet"))
     able(engine := engines.named("sim"), example)
-    if not (quiet or agreed(example * trials, engine=engine, jobs=options["jobs"], yes=options["yes"])):
+    if executor and not quiet:
+        say(executors.about(executor))
+    jobs, yes = options["jobs"], options["yes"]
+    if not (quiet or agreed(example * trials, engine=engine, jobs=jobs, yes=yes, executor=executor)):
         raise KeyboardInterrupt
-    bench = Bench(question, folder, first, jobs=options["jobs"], fresh=options["fresh"])
+    bench = Bench(question, folder, first, jobs=jobs, fresh=options["fresh"], executor=executor)
     seconds = sum(job.duration_s for job in example)
     done: Sequence[Trial] = []
     with Progress(len(example) * trials, seconds * trials, quiet=quiet) as progress:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from sojourn import _core, engines
+from sojourn import _core, engines, executors
 from sojourn.algorithms import load_algorithms
 from sojourn.cli.common import (
     FAILED,
@@ -36,6 +36,8 @@ from sojourn.planning import able
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from sojourn.search.measures import Measured
     from sojourn.search.worst import Found, Ranking
 
@@ -60,6 +62,7 @@ def worst(
     set_: Set = None,
     load: Load = None,
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], validator=Number(gte=1))] = None,
+    executor: str | None = None,
     out: Out = None,
     fresh: bool = False,
     yes: bool = False,
@@ -90,7 +93,9 @@ def worst(
         seed: Seed of the cases, or of the sampler.
         set_: With --over: change a value of the scenario in all trials; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
-        jobs: Runs at a time; default one a core.
+        jobs: Runs at a time; default one a core, or what the executor has.
+        executor: Where to run instead of in threads of this process, as of `sojourn run`: processes[:N], dask:ADDRESS
+            or slurm[:OPTION=VALUE,...].
         out: Folder of the results; default one in results/ that the same command finds again.
         fresh: Do runs again that are already there.
         yes: Do not ask before more than 50 runs or 10 minutes; nor is asked without a terminal.
@@ -111,22 +116,28 @@ def worst(
     measured = Measured(chosen, subject)
     name = slug("-".join(filter(None, ("worst", str(subject).replace(" ", "-"), measure))))
     if over is None:
-        folder = out or RESULTS / f"{name}-{seed}"
         todo = finding.drawn(subject, seed, cases, _strata(strata))
         if len(todo) < cases:
             say(f"{len(todo)} of {finding.DRAWS} drawn cases have {subject}")
-        if not agreed(todo, engine=able(engines.named("sim"), todo), jobs=jobs, yes=yes):
-            return INTERRUPTED
-        ranking = finding.judge(measured, todo, folder, jobs=jobs, fresh=fresh)
+        able(sim := engines.named("sim"), todo)
     else:
         if strata:
             raise UsageError("--strata: not with --over")
         scenario = one(target) if target else finding.bounded(subject)
         if not subject.is_in(scenario.expand(overrides(set_))[0].document()):
             raise UsageError(f"{scenario.file}: expected bulk flows of {subject or 'a controller'}")
-        options = {"trials": trials, "seed": seed, "jobs": jobs, "out": out, "fresh": fresh, "yes": yes}
-        ranking, folder = _within(measured, scenario, over, overrides(set_), name, options)
-    return _answer(ranking, folder, simplify, as_json=as_json)
+    with executors.opened(executor) as where:
+        if over is None:
+            folder = out or RESULTS / f"{name}-{seed}"
+            if where:
+                say(executors.about(where))
+            if not agreed(todo, engine=sim, jobs=jobs, yes=yes, executor=where):
+                return INTERRUPTED
+            ranking = finding.judge(measured, todo, folder, jobs=jobs, fresh=fresh, executor=where)
+        else:
+            options = {"trials": trials, "seed": seed, "jobs": jobs, "out": out, "fresh": fresh, "yes": yes}
+            ranking, folder = _within(measured, scenario, over, overrides(set_), name, options, where)
+        return _answer(ranking, folder, simplify, where, as_json=as_json)
 
 
 def _known(name: str | None, kind: str) -> str | None:
@@ -148,7 +159,13 @@ def _strata(text: str | None) -> Sequence[str]:
 
 
 def _within(
-    measured: Measured, scenario: Any, over: list[str], settings: dict[str, str], name: str, options: dict[str, Any]
+    measured: Measured,
+    scenario: Any,
+    over: list[str],
+    settings: dict[str, str],
+    name: str,
+    options: dict[str, Any],
+    executor: Executor | None,
 ) -> tuple[Ranking, Path]:
     """Searches within bounds."""
     from sojourn.search.space import axes
@@ -157,11 +174,11 @@ def _within(
 
     objective = Objective(measured, measured.measure.more_is_worse)
     question = Question(scenario, axes(over), (objective,), settings=settings, seed=options["seed"])
-    bench, done = steered(question, options["trials"], f"{name}-", options)
+    bench, done = steered(question, options["trials"], f"{name}-", options, executor)
     return of_trials(measured, bench, done), bench.out
 
 
-def _answer(ranking: Ranking, folder: Path, simplify: int, *, as_json: bool) -> int:
+def _answer(ranking: Ranking, folder: Path, simplify: int, executor: Executor | None, *, as_json: bool) -> int:
     from sojourn.files import write_whole
     from sojourn.search import worst as finding
 
@@ -179,6 +196,7 @@ def _answer(ranking: Ranking, folder: Path, simplify: int, *, as_json: bool) -> 
             folder / "simple",
             most=simplify,
             say=lambda tried, what, value: None if as_json else say(f"{tried}: {what}: {value:.4g}"),
+            executor=executor,
         )
         simple = folder / finding.SIMPLEST
         write_whole(simple, shrunk.text)

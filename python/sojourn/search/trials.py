@@ -6,6 +6,7 @@ import hashlib
 import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -166,6 +167,8 @@ class Bench:
     name: str
     jobs: int | None = None
     fresh: bool = False
+    #: Where runs are done; None: in threads of this process.
+    executor: Executor | None = None
     #: Gets each run and what became of it.
     ran: Callable[[Job, Outcome], None] = lambda _job, _outcome: None
     known: dict[tuple[tuple[str, str], ...], Trial] = field(default_factory=dict)
@@ -202,8 +205,8 @@ class Bench:
         return trials
 
     def _run(self, todo: Sequence[Job]) -> dict[str, Outcome]:
-        # Where runs are done elsewhere, this call says so: what comes back is the same.
-        outcomes = execute(todo, self.out, jobs=self.jobs, fresh=self.fresh, quiet=True) if todo else []
+        how: dict[str, Any] = {"jobs": self.jobs, "fresh": self.fresh, "executor": self.executor}
+        outcomes = execute(todo, self.out, quiet=True, **how) if todo else []
         for job, outcome in zip(todo, outcomes, strict=True):
             self.ran(job, outcome)
         return {outcome.id: outcome for outcome in outcomes}

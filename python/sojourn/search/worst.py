@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,11 +83,19 @@ def drawn(subject: Subject, seed: int, count: int, strata: Sequence[str]) -> lis
     return found
 
 
-def judge(measured: Measured, todo: Sequence[Job], out: Path, *, jobs: int | None, fresh: bool) -> Ranking:
+def judge(
+    measured: Measured,
+    todo: Sequence[Job],
+    out: Path,
+    *,
+    jobs: int | None,
+    fresh: bool,
+    executor: Executor | None = None,
+) -> Ranking:
     """Runs scenarios that are not there yet, and ranks them."""
     ranking = Ranking(measured)
     by_id = {job.id: job for job in todo}
-    for outcome in execute(todo, out, jobs=jobs, fresh=fresh):
+    for outcome in execute(todo, out, jobs=jobs, fresh=fresh, executor=executor):
         if outcome.run is None or outcome.status == "failed":
             ranking.failed.append(f"{outcome.id}: {outcome.error}")
         elif (value := measured.of_run(outcome.run)) is None:
@@ -119,13 +128,19 @@ def of_trials(measured: Measured, bench: Bench, trials: Sequence[Trial]) -> Rank
 
 
 def simplest(
-    measured: Measured, worst: Found, out: Path, *, most: int, say: Callable[[int, str, float], None]
+    measured: Measured,
+    worst: Found,
+    out: Path,
+    *,
+    most: int,
+    say: Callable[[int, str, float], None],
+    executor: Executor | None = None,
 ) -> Shrunk[float]:
     """The worst one without what its badness does not need, of which it keeps at least `STILL`."""
     least = STILL * measured.measure.badness(worst.value)
 
     def still(candidate: Job) -> float | None:
-        (outcome,) = execute([candidate], out, fresh=True, quiet=True)
+        (outcome,) = execute([candidate], out, fresh=True, quiet=True, executor=executor)
         value = measured.of_run(outcome.run) if outcome.run and outcome.status == "done" else None
         return value if value is not None and measured.measure.badness(value) >= least else None
 
