@@ -282,6 +282,29 @@ def test_a_run_is_readable_while_others_are_under_way(scenario: Callable[..., st
     kept.close()
 
 
+@pytest.mark.parametrize("opened", [False, True])
+def test_runs_stay_readable_when_the_dataset_grows_around_them(scenario: Callable[..., str], opened: bool) -> None:
+    first = sojourn.run([scenario("b"), scenario("d")], out="out", store="dataset")
+    if opened:
+        first = ResultSet.open("out")
+    names = {path.name for path in Path("out/dataset").iterdir()}
+    sojourn.run([scenario(name) for name in "ac"], out="out", store="dataset")
+    assert names.isdisjoint(path.name for path in Path("out/dataset").iterdir() if path.name != dataset.INDEX)
+    again = ResultSet.open("out")
+    for name in "bd":
+        found, wanted = first.runs[name], again.runs[name]
+        assert found.names() == wanted.names()
+        np.testing.assert_array_equal(found.series(found.names()[0]), wanted.series(found.names()[0]))
+        assert found.summary == wanted.summary
+
+
+def test_a_run_of_another_scenario_is_not_taken_for_the_one_that_was_there(scenario: Callable[..., str]) -> None:
+    first = sojourn.run(scenario("b"), out="out", store="dataset")
+    sojourn.run(scenario("b", description="another"), out="out", store="dataset")
+    with pytest.raises(ResultsError, match=r"out/dataset/.*: b: series.parquet: expected"):
+        first.runs["b"].series("s")
+
+
 def test_a_torn_record_at_the_end_of_a_journal_is_left_out(scenario: Callable[..., str]) -> None:
     kept = keeper.Keeper(Path("out"), ["a", "b", "c"], print)
     kept.check()

@@ -3,9 +3,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +16,7 @@ from synthetic import Made, made_run
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sojourn.jobs import Job, Outcome
     from sojourn.metrics import Source
 
 E8 = "ect1/l4s-s2-twoflow/cubic-vs-prague/codel1q-20ms/20ms"
@@ -219,23 +217,24 @@ def test_an_unknown_row_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Z9: expected one of X1, X2" in capsys.readouterr().err
 
 
-def test_without_results_each_run_is_asked_for_once_and_by_variation(
+def test_without_results_each_run_is_planned_once_and_all_are_done_together(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked: list[tuple[list[str], object, dict[str, object]]] = []
+    asked: list[tuple[list[Job], Path, int | None]] = []
 
-    def run(targets: list[str], overrides: object, **options: object) -> SimpleNamespace:
-        asked.append((targets, overrides, options))
-        return SimpleNamespace(runs={})
+    def execute(todo: list[Job], out: Path, *, jobs: int | None) -> list[Outcome]:
+        asked.append((todo, out, jobs))
+        return []
 
-    monkeypatch.setitem(sys.modules, "sojourn.running", SimpleNamespace(run=run))
+    monkeypatch.setattr("sojourn.execution.execute", execute)
     assert fidelity.simulate(fidelity.select(["E5"]), seeds=2, out=tmp_path) == {}
-    ids = [f"ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/{rtt}ms" for rtt in (80, 160)]
-    assert [[i for i in ids if re.search(t, i)] for t in asked[0][0]] == [[ids[0]], [ids[1]]]
-    assert asked[0][1:] == (None, {"out": tmp_path, "seeds": 2, "variant": None, "jobs": None})
-    assert asked[1][1] == {"flow.prague.cc": "prague version p2b ecn_fallback 0"}
-    assert asked[1][2] == {"out": tmp_path, "seeds": 2, "variant": "fallback-off", "jobs": None}
-    assert len(asked) == 2
+    ((todo, out, jobs),) = asked
+    assert (out, jobs) == (tmp_path, None)
+    names = ["ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/80ms", "ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/160ms"]
+    names += [f"{name}~fallback-off" for name in names]
+    assert sorted(job.id for job in todo) == sorted(name + seed for name in names for seed in ("", "@seed2"))
+    for job in todo:
+        assert ("ecn_fallback 0" in job.scenario.text) == ("~fallback-off" in job.id)
 
 
 def test_only_takes_ids_and_keys() -> None:

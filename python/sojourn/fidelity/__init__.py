@@ -23,6 +23,7 @@ from rich.table import Table
 
 from sojourn import metrics, suites
 from sojourn.fidelity.row import Grid, Result, Row
+from sojourn.jobs import Job
 from sojourn.metrics import Source
 
 __all__ = [
@@ -121,10 +122,12 @@ def judge(rows: Iterable[Row], runs: Mapping[str, Source]) -> list[Result]:
 
 def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER, jobs: int | None = None) -> dict[str, Source]:
     """Run what the rows need, each run once."""
-    from sojourn.running import run
+    from sojourn.execution import execute
+    from sojourn.planning import plan
+    from sojourn.running import RunError
 
     built = {case.id for case in suites.every()}
-    runs: dict[str, Source] = {}
+    todo: list[Job] = []
     for variant in dict.fromkeys(row.variant for row in rows):
         ids = dict.fromkeys(run_id for row in rows if row.variant == variant for run_id in (row.run, *row.others))
         targets = [f"^{re.escape(run_id)}$" for run_id in ids if run_id in built]
@@ -132,8 +135,11 @@ def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER, jobs: int
             continue
         # What is not here is a variant of the suite.
         overrides = VARIANTS.get(variant) if variant else None
-        runs.update(run(targets, overrides, out=out, seeds=seeds, variant=variant, jobs=jobs).runs)
-    return runs
+        todo += plan(targets, overrides, seeds=seeds, variant=variant)
+    outcomes = execute(todo, out, jobs=jobs)
+    if any(outcome.status == "failed" for outcome in outcomes):
+        raise RunError(outcomes)
+    return {outcome.id: outcome.run for outcome in outcomes if outcome.run}
 
 
 def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: bool, jobs: int | None = None) -> int:

@@ -60,7 +60,15 @@ class Dataset:
 
     def run(self, run_id: str) -> Run:
         """A run of it."""
-        return Run(self.root / run_id, Place(self.kept, run_id), run_id)
+        return Run(self.root / run_id, Place(self, run_id), run_id)
+
+    def place(self, run_id: str) -> Kept:
+        """Where a run is; the dataset may have been written anew, with more runs, since it was read."""
+        if not self.kept[run_id].source.exists():
+            there = Dataset(self.root, []).kept
+            same = {name: there[name] for name in self.kept if name in there}
+            self.kept.update({name: kept for name, kept in same.items() if kept.hash == self.kept[name].hash})
+        return self.kept[run_id]
 
     def runs(self, ids: Iterable[str] | None = None) -> list[Run]:
         """Runs of it, or all."""
@@ -70,15 +78,15 @@ class Dataset:
 class Place:
     """The files of a run of a dataset, whichever partition or journal has them by now."""
 
-    __slots__ = ("_id", "_kept")
+    __slots__ = ("_dataset", "_id")
 
-    def __init__(self, kept: Mapping[str, Kept], run_id: str) -> None:
-        self._kept, self._id = kept, run_id
+    def __init__(self, dataset: Dataset, run_id: str) -> None:
+        self._dataset, self._id = dataset, run_id
 
     @property
     def now(self) -> Kept:
         """Where they are."""
-        return self._kept[self._id]
+        return self._dataset.place(self._id)
 
     def read(self, name: str) -> bytes:
         return self.now.read(name)

@@ -33,7 +33,7 @@ class Record:
     """A run in a journal."""
 
     def __init__(self, file: Path, manifest: dict[str, Any], files: dict[str, tuple[int, int]]) -> None:
-        self.file, self.manifest = file, manifest
+        self.source, self.manifest = file, manifest
         self._files = files
         self.hash, self.complete = str(manifest.get("hash")), bool(manifest.get("complete"))
         self.started = str(manifest.get("started"))
@@ -45,7 +45,7 @@ class Record:
         if name not in self._files:
             raise FileNotFoundError(2, "no such file", name)
         at, length = self._files[name]
-        with self.file.open("rb") as file:
+        with self.source.open("rb") as file:
             file.seek(at)
             return file.read(length)
 
@@ -68,7 +68,7 @@ class Record:
 
     def where(self, name: str) -> str:
         """What a message calls a file."""
-        return f"{self.file}: {self.manifest['id']}: {name}"
+        return f"{self.source}: {self.manifest['id']}: {name}"
 
     def place(self, name: str) -> None:
         """Each file is in the journal."""

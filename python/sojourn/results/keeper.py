@@ -26,7 +26,7 @@ from sojourn.results.disk import (
     sync,
 )
 from sojourn.results.identity import by_case_and_seed
-from sojourn.results.journal import ENDING, Journal, Record
+from sojourn.results.journal import ENDING, Journal
 from sojourn.results.partition import FORMAT, NAME, Kept, Partition, Stored
 from sojourn.results.run import FORMAT as RUN_FORMAT
 from sojourn.results.run import Run
@@ -57,7 +57,7 @@ class Keeper:
         self._partitions = {found.path: found for found in self._dataset.partitions}
         self._sources |= {path: set() for path in self._partitions}
         for run_id, kept in self._kept.items():
-            self._sources[_source(kept)].add(run_id)
+            self._sources[kept.source].add(run_id)
         self._lock = RLock()
         self._held: int | None = None
         self._is_indexed = False
@@ -117,7 +117,7 @@ class Keeper:
     def forget(self, run_id: str) -> None:
         """Leaves a run out of the dataset."""
         with self._lock:
-            self._sources[_source(self._kept.pop(run_id))].discard(run_id)
+            self._sources[self._kept.pop(run_id).source].discard(run_id)
 
     def close(self) -> None:
         """Writes the partitions that are left, with the runs that are there, and removes what is superseded."""
@@ -163,9 +163,9 @@ class Keeper:
     def _move(self, run_id: str, kept: Kept) -> None:
         """From now on the run is read from there."""
         if (earlier := self._kept.get(run_id)) is not None:
-            self._sources[_source(earlier)].discard(run_id)
+            self._sources[earlier.source].discard(run_id)
         self._kept[run_id] = kept
-        self._sources[_source(kept)].add(run_id)
+        self._sources[kept.source].add(run_id)
 
     def _seal(self, number: int) -> None:
         """Writes a partition, unless it is there already."""
@@ -182,7 +182,7 @@ class Keeper:
         with self._lock:
             self._partitions[written.path] = written
             self._sources.setdefault(written.path, set())
-            before = {_source(kept) for kept in runs.values()}
+            before = {kept.source for kept in runs.values()}
             for run_id, stored in written.rows.items():
                 if self._kept.get(run_id) is runs[run_id]:
                     self._move(run_id, stored)
@@ -213,11 +213,6 @@ class Keeper:
             self._say(f"{damaged.damage}; its {len(again)} runs are done again{others}")
             for run_id in lost:
                 self.forget(run_id)
-
-
-def _source(kept: Kept) -> Path:
-    """The file that names where a run is read from."""
-    return kept.partition.path if isinstance(kept, Stored) else kept.file if isinstance(kept, Record) else Path()
 
 
 def _is_sealed(number: int, runs: Mapping[str, Kept]) -> bool:

@@ -72,6 +72,10 @@ class Kept(Files, Protocol):
     complete: bool
     started: str
 
+    @property
+    def source(self) -> Path:
+        """The file that names where the run is read from."""
+
     def packed(self) -> bytes:
         """The series, for `_core.series_table`."""
 
@@ -85,6 +89,10 @@ class Stored:
         self.partition, self.row = partition, row
         self.hash, self.complete = str(made.get("hash")), bool(made.get("complete"))
         self.started = str(made.get("started"))
+
+    @property
+    def source(self) -> Path:
+        return self.partition.path
 
     def read(self, name: str) -> bytes:
         if name == MANIFEST:
