@@ -268,9 +268,14 @@ impl Receiver {
         }
         // Linux tcp_cleanup_rbuf: where the window does not move the reader acknowledges, once all that arrived
         // in this instant is in the queue. It takes no time there; here the next nanosecond is after all of it.
-        if (second || pushed) && self.read_at == Time::NEVER {
+        if (second || pushed || self.reading_opens(now)) && self.read_at == Time::NEVER {
             self.read_at = now + Dur(1);
         }
+    }
+
+    /// The window at least doubles once the reader has read, who then shows it.
+    fn reading_opens(&self, now: Time) -> bool {
+        self.config.reader_acks && self.window.opens(now)
     }
 
     fn report_duplicate(&mut self, range: (u64, u64)) {
@@ -383,10 +388,14 @@ impl Receiver {
         self.compressed_at = Time::NEVER;
         // Linux tcp_event_ack_sent: what was held back has been reported.
         self.compressed = self.compressed.min(UNCOMPRESSED_SACKS);
+        let window = self.window.advertise(now);
+        if self.reading_opens(now) {
+            self.read_at = now + Dur(1);
+        }
         Segment {
             seq: 1,
             ack: self.rcv_nxt,
-            window: self.window.advertise(now),
+            window,
             flags: Flags { ack: true, ..Flags::default() },
             ace,
             sack,

@@ -172,6 +172,8 @@ struct Departed {
     /// Tail-loss probes.
     probes: u64,
     last: Time,
+    /// Where the last short segment ends (`snd_sml`).
+    short_end: u64,
     /// The segment that leaves now carries new data.
     is_new: bool,
 }

@@ -1,4 +1,4 @@
-use sojourn_core::Rng;
+use sojourn_core::{Bytes, Rng};
 
 use super::*;
 use crate::tcp::SceFeedback;
@@ -426,6 +426,34 @@ fn quick_acks_are_not_counted_among_those_before_compression() {
                 (44..44 + expected.len() as u64 - first.len() as u64).map(|n| arrive(n, Ecn::Ect0));
             let answers: Vec<bool> = first.into_iter().chain(more.collect::<Vec<_>>()).collect();
             assert_eq!(answers, expected, "{era:?}, retransmitted: {retransmitted}");
+        }
+    }
+}
+
+// Linux tcp_cleanup_rbuf; captured on 7.2: the segment that fills a hole in front of a nearly full buffer brings an ACK
+// with a small window, and the reader, who empties the buffer, another one with a window of at least twice that.
+#[test]
+fn a_reader_who_empties_a_nearly_full_buffer_shows_the_window_that_this_opens() {
+    for (era, behind, answers) in [(Era::E7, 23, 2), (Era::E7, 6, 1), (Era::E6, 23, 1)] {
+        let size = Bytes(65_536);
+        let config = Config { rmem_default: size, rmem_max: size, ..Config::of(era) };
+        let mut rx = open_with(config);
+        let (hole, mut now) = (40, Time(0));
+        for n in (0..hole).chain(hole + 1..=hole + behind) {
+            now += Dur::from_millis(1);
+            rx.on_packet(now, &data(n), Ecn::Ect1);
+            acks(&mut rx, now);
+        }
+        now += Dur::from_millis(1);
+        rx.on_packet(now, &data(hole), Ecn::Ect1);
+        let mut sent = acks(&mut rx, now);
+        if rx.deadline() <= now + Dur(1) {
+            sent.extend(acks(&mut rx, now + Dur(1)));
+        }
+        assert_eq!(sent.len(), answers, "{era:?}, {behind} behind the hole");
+        assert!(sent.iter().all(|ack| ack.ack == 1 + (hole + behind + 1) * 1448));
+        if let [first, second] = sent[..] {
+            assert!(second.window >= 2 * first.window, "{} {}", first.window, second.window);
         }
     }
 }

@@ -311,6 +311,15 @@ impl DynamicWindow {
         self.is_measured && self.selected(now) >= self.advertised
     }
 
+    /// What the reader takes out makes at least twice the window that the sender knows (`tcp_cleanup_rbuf`).
+    pub(super) fn opens(&self, now: Time) -> bool {
+        if self.unread(now) == 0 {
+            return false;
+        }
+        let known = self.edge.saturating_sub(self.rcv_nxt);
+        2 * known <= self.clamp && self.selected(now + Dur(1)) >= 2 * known.max(1)
+    }
+
     /// Less than half of the buffer is free: no time for quick ACKs.
     pub(super) fn is_tight(&self, now: Time) -> bool {
         self.is_measured && self.free(now) < self.clamp.min(self.payload(self.buffer)) / 2

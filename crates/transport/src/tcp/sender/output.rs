@@ -110,26 +110,36 @@ impl Sender {
         if self.host_queue_is_full(burst, 0) {
             return None;
         }
+        let end = self.burst_end(burst);
         self.pacing.pacer.departed(
             now,
-            u64::from(burst) * u64::from(self.mss),
+            end - self.snd_nxt,
             self.paced().then_some(self.pacing.rate),
             self.sent.segments,
         );
         self.pacing.burst_left = burst - 1;
-        self.pacing.pushes = self.leaves_queue(burst) || (burst > 1 && self.config.push_bursts);
+        self.pacing.pushes = self.leaves_queue(end) || (burst > 1 && self.config.push_bursts);
         let mut packet = self.send_new(now);
         packet.psh |= burst == 1 && self.pacing.pushes;
         Some(packet)
     }
 
-    /// This many segments leave the write queue as one packet. Returns whether the application has pushed them.
-    fn leaves_queue(&mut self, segments: u32) -> bool {
+    /// Where this many segments end, the last of which may be short.
+    fn burst_end(&self, segments: u32) -> u64 {
+        let end = self.snd_nxt + u64::from(segments) * u64::from(self.mss);
+        end.min(self.written()).min(self.window_end()).max(self.snd_nxt)
+    }
+
+    /// Sequence number after the last one that the peer's window takes (`tcp_wnd_end`).
+    fn window_end(&self) -> u64 {
+        self.snd_una + self.snd_wnd
+    }
+
+    /// What is before `end` leaves the write queue as one packet. Returns whether the application has pushed it.
+    fn leaves_queue(&mut self, end: u64) -> bool {
         if !self.config.tso_buffers {
             return false;
         }
-        let end = self.snd_nxt + u64::from(segments) * u64::from(self.mss);
-        let end = end.min(self.app.queue.written);
         let pushes = self.app.queue.pushes(end);
         self.app.queue.on_sent(end);
         pushes
@@ -149,8 +159,7 @@ impl Sender {
             return None;
         }
         let mss = u64::from(self.mss);
-        let window_end = self.snd_una + self.snd_wnd;
-        let window_room = window_end.saturating_sub(self.snd_nxt);
+        let window_room = self.window_end().saturating_sub(self.snd_nxt);
         let write_room = self.send_end() - self.snd_nxt;
         let buffer_room = if self.config.tso_buffers {
             u64::MAX
@@ -190,9 +199,20 @@ impl Sender {
             return None;
         }
         let data = (self.written() - self.snd_nxt).max(1); // a FIN rides on the last segment
-        let room = window_room.min(data).min(buffer_room).div_ceil(mss) as u32;
-        let whole = (window_room / mss).max(1) as u32;
-        Some(quota.min(max_segments).min(room).min(whole).max(1))
+        let room = data.min(buffer_room);
+        let segments = u64::from(quota.min(max_segments)).min(room.div_ceil(mss));
+        if window_room >= room.min(segments * mss) {
+            return Some((segments as u32).max(1));
+        }
+        // The window ends within a segment (`tcp_mss_split_point`).
+        let short = !window_room.is_multiple_of(mss) && self.may_send_short();
+        Some((window_room / mss) as u32 + u32::from(short))
+    }
+
+    /// Minshall's form of Nagle's algorithm: no second short segment is outstanding, unless the application pushes
+    /// it (`tcp_nagle_check`).
+    fn may_send_short(&self) -> bool {
+        self.sent.short_end <= self.snd_una || self.app.queue.push == Push::One
     }
 
     /// Linux `tcp_small_queue_check`: a millisecond (2⁻¹⁰ s) at the pacing rate, at least two bursts, may
@@ -276,13 +296,18 @@ impl Sender {
         let left = self.written() - self.snd_nxt;
         // The FIN rides on the last segment. What leaves as it is written is gone when the application closes
         // (tcp_send_fin).
-        let rides = left <= u64::from(self.mss) && (now > self.app.done_at || left == 0);
+        let most = u64::from(self.mss).min(self.window_end().saturating_sub(self.snd_nxt));
+        let rides = left <= most && (now > self.app.done_at || left == 0);
         let fin = rides && self.send_end() > self.written();
-        let len = u64::from(self.mss).min(left) as u32 + u32::from(fin);
+        let payload = most.min(left) as u32;
+        let len = payload + u32::from(fin);
         let tx = self.rate.sent(now, idle, self.board.in_flight());
         let seq = self.snd_nxt;
         self.board.push(Outstanding::new(seq, len, now, tx));
         self.snd_nxt += u64::from(len);
+        if payload < self.mss {
+            self.sent.short_end = self.snd_nxt;
+        }
         self.recovery.prr.sent(1);
         self.usage.sent_in_round = true;
         let cwr = std::mem::take(&mut self.ecn.cwr_pending);
@@ -335,7 +360,7 @@ impl Sender {
         self.sent.probes += 1;
         let is_new = self.has_new_data();
         let packet = if is_new {
-            let psh = self.leaves_queue(1);
+            let psh = self.leaves_queue(self.burst_end(1));
             let packet = self.send_new(now);
             Outgoing { psh: packet.psh || psh, ..packet }
         } else {
@@ -352,7 +377,7 @@ impl Sender {
 
     /// Data that were not sent, and for which the receiver has room.
     pub(super) fn has_new_data(&self) -> bool {
-        let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
+        let room = self.window_end().saturating_sub(self.snd_nxt);
         self.snd_nxt < self.send_end() && room >= u64::from(self.mss)
     }
 
