@@ -102,7 +102,7 @@ impl Sender {
             || fx.duplicate
             || fx.congestion
             || self.state != State::Open;
-        if fx.data_acked {
+        if fx.data_acked || (!old && self.sack_is_of_older_data(now, &fx)) {
             self.rearm_after_ack(now);
         }
         if dubious {
@@ -114,6 +114,13 @@ impl Sender {
         }
         let sample = self.rate.finish(now, newly, self.rtt.min_rtt(), fx.ack_delayed);
         self.control_congestion(now, &fx, sample, prior_in_flight);
+    }
+
+    /// A SACK of data that were sent before the head was (again) sent puts off the timeout: the head's answer is not
+    /// due before. One of later data does not, or the timeout would never end (Linux `tcp_clean_rtx_queue` since 4.13).
+    fn sack_is_of_older_data(&self, now: Time, fx: &Effects) -> bool {
+        let head = self.board.head().map(|head| now.since(head.sent));
+        fx.rtt_sack_first.zip(head).is_some_and(|(sack, head)| sack > head)
     }
 
     /// RFC 7323 5.3, except for duplicate ACKs that do not move the window (Linux `tcp_disordered_ack`).

@@ -2,7 +2,7 @@
 //! one to short times and rounds longer ones up to a multiple of 8, 64 or 512.
 
 use sojourn_cc::{Feedback, State};
-use sojourn_core::Time;
+use sojourn_core::{Rate, Time};
 use sojourn_transport::tcp::Config;
 
 use super::pipe::{Fate, Pipe, at_ms, config, ms};
@@ -93,4 +93,21 @@ fn a_timeout_marks_what_is_old_and_spares_what_just_left() {
         .start();
     pipe.finish(at_ms(120_000));
     assert!(pipe.data().all(|p| p.copy < 6), "no segment is sent again and again");
+}
+
+// Linux tcp_clean_rtx_queue: in a queue that grows, the answer to a retransmission takes longer than the timeout, which
+// SACKs of data from before it put off. Found by a drawn case: DCTCP over fq_pie, 3296 retransmissions for the
+// kernel's 618.
+#[test]
+fn a_retransmission_in_a_long_queue_does_not_time_out() {
+    for cc in ["reno", "cubic", "dctcp"] {
+        let mut pipe = Pipe::new(cc, config(Feedback::None, None), ms(10))
+            .bottleneck(Rate(4_000_000), 2000)
+            .rule(|p| if p.is_first_of(&[400]) { Fate::Drop } else { Fate::Pass })
+            .start();
+        pipe.run_until(at_ms(6000));
+        assert_eq!(pipe.total("timeouts"), 0, "{cc}");
+        let again: Vec<_> = pipe.data().filter(|p| p.copy > 0).map(|p| p.index).collect();
+        assert_eq!(again, [400], "{cc}");
+    }
 }
