@@ -12,7 +12,7 @@ use super::Config;
 use super::ecn::{EcnReceiver, Negotiation, Role, codepoint};
 use super::gro::Gro;
 use super::reassembly::Reassembly;
-use super::segment::{Flags, Segment};
+use super::segment::{FRESH_COUNTERS, Flags, Segment};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
 
 /// `TCP_ATO_MIN`: shortest delayed-ACK timeout.
@@ -132,7 +132,9 @@ impl Receiver {
         let (mode, ace) = Negotiation::answer(self.config.ecn, segment.ace, ecn);
         let (option, edges) = (self.config.accecn_option, self.config.accecn_edge_acks);
         self.ecn = EcnReceiver::new(mode, option, edges, self.config.sce_feedback);
-        self.open = true;
+        // RFC 9768 3.2.3.2.2: a SYN/ACK has the option, but where it may have been lost for that.
+        let is_first = !std::mem::replace(&mut self.open, true);
+        let tries_option = option && mode == Feedback::AccEcn && is_first;
         if segment.gso_size > 0 {
             self.mss = self.mss.min(segment.gso_size);
         }
@@ -145,6 +147,7 @@ impl Receiver {
             ace,
             window: self.window.shown(),
             tsecr: segment.tsval,
+            accecn: tries_option.then_some(FRESH_COUNTERS),
             ..Segment::default()
         });
     }

@@ -28,6 +28,8 @@ pub struct Flags {
 
 /// AccECN option with three counters and padding.
 pub(crate) const ACCECN_OPTION: u32 = 12;
+/// What an AccECN option says of nothing (RFC 9768 3.2.1): bytes with ECT(0), CE and ECT(1).
+pub(crate) const FRESH_COUNTERS: [u32; 3] = [1, 0, 1];
 
 /// SACK blocks, newest first; a duplicate report (RFC 2883) comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

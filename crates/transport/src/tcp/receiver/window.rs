@@ -78,8 +78,10 @@ impl DynamicWindow {
         let share = if is_measured { FIRST_SHARE } else { config.window_share.into() };
         let whole = config.rmem_default.0 * share / 256;
         let initial = whole.min(65_535) / mss * mss;
-        // One segment of the share is kept back when the connection opens (`tcp_init_buffer_space`, 7.2).
-        let advertised_mss = u64::from(config.mtu) - 40;
+        // One segment of the share is kept back when the connection opens (`tcp_init_buffer_space`, 7.2, where `advmss`
+        // has no room for timestamps).
+        let options = if config.timestamps { 12 } else { 0 };
+        let advertised_mss = u64::from(config.mtu) - 40 - options;
         let clamp = if is_measured { whole - advertised_mss.min(whole / 2) } else { whole };
         let ssthresh = initial.min(clamp);
         let space = if is_measured { ssthresh.min(10 * advertised_mss) } else { 10 * mss };
@@ -141,20 +143,21 @@ impl DynamicWindow {
     pub(super) fn measure_rtt(&mut self, now: Time, segment: &Segment) {
         self.read(now);
         let is_told = self.has_timestamps || !self.is_exact;
-        if !is_told || segment.tsecr == Time::NEVER || segment.tsecr == self.rtt_echo {
+        // Timestamps count milliseconds: what was sent in one of them is one sample.
+        let echo = if self.is_exact { whole_ms(segment.tsecr) } else { segment.tsecr };
+        if !is_told || segment.tsecr == Time::NEVER || echo == self.rtt_echo {
             return;
         }
-        self.rtt_echo = segment.tsecr;
+        self.rtt_echo = echo;
         let elapsed = now.since(segment.tsecr);
         if !self.is_exact {
             self.update_rtt(now, Dur(elapsed.0.div_ceil(1_000_000) * 1_000_000));
             return;
         }
-        // Timestamps count milliseconds; none says nothing from 6.16 on.
-        let ms = |t: Time| t.0 / 1_000_000;
-        let sample = ms(now).saturating_sub(ms(segment.tsecr));
-        if sample > 0 {
-            self.update_rtt(now, Dur::from_millis(sample));
+        // None says nothing from 6.16 on.
+        let sample = whole_ms(now).since(echo);
+        if sample > Dur::ZERO {
+            self.update_rtt(now, sample);
         }
     }
 
@@ -340,6 +343,11 @@ impl DynamicWindow {
     pub(super) fn shown(&self) -> u32 {
         self.advertised.try_into().unwrap_or(u32::MAX)
     }
+}
+
+/// The last millisecond that had begun.
+fn whole_ms(time: Time) -> Time {
+    Time(time.0 - time.0 % 1_000_000)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use sojourn_core::{Dur, Ecn, Time};
 use super::write_queue::WriteQueue;
 use super::{Sender, Timer};
 use crate::tcp::ecn::{Negotiation, Role, codepoint};
-use crate::tcp::segment::{Flags, Segment};
+use crate::tcp::segment::{FRESH_COUNTERS, Flags, Segment};
 
 /// SYNs that ask for ECN before one does not (RFC 3168 6.1.1.1, RFC 9768 3.1.4).
 const SYNS_WITH_ECN: u32 = 2;
@@ -116,7 +116,7 @@ impl Sender {
         self.needs = self.cc.needs();
         self.update_output();
         self.open_buffer();
-        // The third ACK reflects the codepoint of the SYN/ACK.
+        // The third ACK reflects the codepoint of the SYN/ACK, and has an option (RFC 9768 3.2.2.1, 3.2.3.2.1).
         self.handshake.segment = Some(Segment {
             seq: 1,
             ack: 1,
@@ -124,6 +124,7 @@ impl Sender {
             ace: if self.ecn.feedback == Feedback::AccEcn { Negotiation::reflect(ecn) } else { 0 },
             tsval: now,
             tsecr: segment.tsval,
+            accecn: self.sends_accecn_option().then_some(FRESH_COUNTERS),
             ..Segment::default()
         });
     }

@@ -10,7 +10,7 @@ use crate::endpoint::{Body, Transmit};
 use crate::tcp::ecn::{Role, codepoint};
 use crate::tcp::era::CwndLimited;
 use crate::tcp::sack::Outstanding;
-use crate::tcp::segment::{CWR, Flags, SackBlocks, Segment};
+use crate::tcp::segment::{CWR, FRESH_COUNTERS, Flags, SackBlocks, Segment};
 
 /// Largest GSO packet: 64 KiB less headers (`gso_max_size - 1 - MAX_TCP_HEADER`).
 pub(super) const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
@@ -413,7 +413,7 @@ impl Sender {
             window: 0,
             sack: SackBlocks::default(),
             // The peer sends no data: counters as they began.
-            accecn: self.sends_accecn_option().then_some([1, 0, 1]),
+            accecn: self.sends_accecn_option().then_some(FRESH_COUNTERS),
             tsval: now,
             tsecr: self.tsecr,
             connection: 0,
