@@ -52,6 +52,8 @@ pub(super) struct DynamicWindow {
     /// Bytes of the buffer that data take until the application reads them, at the end of this instant.
     queued: u64,
     queued_at: Time,
+    /// Segments of that.
+    waiting: u64,
     /// Receiver's own RTT estimate, from timestamps.
     pub(super) rtt: Dur,
     rtt_echo: Time,
@@ -208,8 +210,11 @@ impl DynamicWindow {
         }
         if self.is_measured {
             let unread = self.unread(now);
-            let overhead = if unread == 0 { OVERHEAD } else { OVERHEAD / COALESCED };
-            self.queued = unread + u64::from(len) + overhead;
+            // The first takes in the payload of the others that have room in it (`tcp_try_coalesce`).
+            let waiting = if unread == 0 { 0 } else { self.waiting };
+            self.waiting = waiting + u64::from(segments.max(1));
+            let heads = self.waiting.div_ceil(COALESCED) - waiting.div_ceil(COALESCED);
+            self.queued = unread + u64::from(len) + heads * OVERHEAD;
             self.queued_at = now;
             self.measure_share(u64::from(len / segments.max(1)));
         }
@@ -276,6 +281,8 @@ impl DynamicWindow {
 
     /// A hole is filled: `bytes` wait for the reader with what filled it, and others are still `held`.
     pub(super) fn absorb(&mut self, now: Time, bytes: u64, held: u64) {
+        let waiting = if self.unread(now) == 0 { 0 } else { self.waiting };
+        self.waiting = waiting + bytes / self.rcv_mss;
         self.queued = self.unread(now) + self.coalesced(bytes);
         self.queued_at = now;
         self.held = self.coalesced(held);

@@ -171,3 +171,24 @@ fn without_timestamps_only_a_window_of_data_tells_the_round_trip() {
     let mut window = DynamicWindow::new(&Config::of(Era::E7), MSS);
     assert_eq!(sample(&mut window, 0, 5), Dur::from_millis(5));
 }
+
+// By a capture of 7.2: ten segments that arrive together, each with its ACK, before anybody reads. The others go into the
+// first one, and take their payload only.
+#[test]
+fn what_waits_for_the_reader_shares_one_overhead() {
+    let config = Config { rmem_max: sojourn_core::Bytes(32 << 20), ..Config::of(Era::E7) };
+    let mut window = DynamicWindow::new(&config, MSS);
+    let now = Time(1_651_000);
+    let shown = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(|n| {
+        window.on_data(now, 1 + n * u64::from(MSS), MSS, 1);
+        window.advertise(now);
+        window.advertised
+    });
+    let growing = [67_584, 70_656, 73_728, 74_752, 73_728];
+    assert_eq!(shown, [&growing[..], &[72_704, 72_704, 71_680, 70_656, 69_632]].concat()[..]);
+    // 18 need another one.
+    for n in 11..=18 {
+        window.on_data(now, 1 + n * u64::from(MSS), MSS, 1);
+    }
+    assert_eq!(window.queued, 18 * 1448 + 2 * OVERHEAD);
+}
