@@ -205,8 +205,9 @@ class Bench:
         return trials
 
     def _run(self, todo: Sequence[Job]) -> dict[str, Outcome]:
-        how: dict[str, Any] = {"jobs": self.jobs, "fresh": self.fresh, "executor": self.executor}
-        outcomes = execute(todo, self.out, quiet=True, **how) if todo else []
+        if not todo:
+            return {}
+        outcomes = execute(todo, self.out, jobs=self.jobs, fresh=self.fresh, quiet=True, executor=self.executor)
         for job, outcome in zip(todo, outcomes, strict=True):
             self.ran(job, outcome)
         return {outcome.id: outcome for outcome in outcomes}
