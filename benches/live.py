@@ -6,7 +6,8 @@
 `accuracy` runs the suite `live` on the simulator and in real time, and once in virtual time if SOJOURN_LINUX names a
 kernel. A run in real time that was late does not count: another one takes its place, at most three times as many are
 tried. DIR keeps the runs, so that what is there is not done again. `cost` measures the middlebox with the rights that
-it is started with and, as root, without FIFO scheduling. FILE gets the table in the place of the one that it has.
+it is started with and, as root, without FIFO scheduling, each with and without `--keep-awake`.
+FILE gets the table in the place of the one that it has.
 """
 
 from __future__ import annotations
@@ -177,6 +178,7 @@ class Cost:
 
     queue: str
     has_fifo: bool
+    keeps_awake: bool
     cpu_share: float
     p50_us: float
     p99_us: float
@@ -187,13 +189,19 @@ class Cost:
     def __str__(self) -> str:
         times = (self.p50_us, self.p99_us, self.added_p50_us, self.added_p99_us)
         numbers = " | ".join(f"{value:.0f}" for value in (100 * self.cpu_share, *times))
-        return f"| {self.queue} | {'FIFO' if self.has_fifo else 'none'} | {numbers} | {self.goodput_mbps:.1f} |"
+        means = ", ".join(("FIFO",) * self.has_fifo + ("awake",) * self.keeps_awake) or "none"
+        return f"| {self.queue} | {means} | {numbers} | {self.goodput_mbps:.1f} |"
 
 
 def costs() -> list[Cost]:
     """Each queue at 100 Mbit/s, and no shaper at all, with the rights that this process has."""
-    single, sim = engines.named("live"), engines.named("sim")
-    whole = engines.named("live", engines.Options(super_packets=True))
+    return [*costs_of(keeps_awake=False), *costs_of(keeps_awake=True)]
+
+
+def costs_of(*, keeps_awake: bool) -> list[Cost]:
+    single = engines.named("live", engines.Options(keep_awake=keeps_awake))
+    whole = engines.named("live", engines.Options(super_packets=True, keep_awake=keeps_awake))
+    sim = engines.named("sim")
     found = []
     for queue, live in [*((queue, single) for queue in QUEUES), (UNSHAPED, single), (UNSHAPED, whole)]:
         is_shaped = queue in QUEUES
@@ -208,6 +216,7 @@ def costs() -> list[Cost]:
             Cost(
                 queue=f"{'htb 100 Mbit/s' if is_shaped else unshaped}, `{queue}`",
                 has_fifo="fifo" in loaded["middlebox"]["granted"],
+                keeps_awake="awake" in loaded["middlebox"]["granted"],
                 cpu_share=cpu_share,
                 p50_us=1e3 * late["p50"],
                 p99_us=1e3 * late["p99"],

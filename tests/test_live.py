@@ -208,6 +208,15 @@ def test_super_packets_pass_as_one_and_are_charged_for_all(tmp_path: Path) -> No
     assert run.summary["flows"][0]["goodput_mbps"] <= 20 * 1448 / 1514 * 1.01
 
 
+@pytest.mark.usefixtures("live")
+def test_cpus_are_kept_awake_if_they_are_to_be(tmp_path: Path) -> None:
+    run = run_live(LINE, tmp_path, "--engine", "live", "--keep-awake")
+    assert_accounts(run)
+    assert "awake" in run.summary["middlebox"]["granted"]
+    with pytest.raises(engines.EngineError, match=r"^--keep-awake: only with --engine live, not linux:sojourn$"):
+        engines.named("linux:sojourn", engines.Options(keep_awake=True))
+
+
 def test_what_it_cannot_do_is_refused_in_one_line(
     live: engines.Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -94,8 +94,9 @@ def transfer(hosts: tuple[str, str], size: int) -> int:
     return int(got.stdout)
 
 
-def test_super_packets_pass_whole_if_they_are_to(hosts: tuple[str, str]) -> None:
+def test_super_packets_pass_whole_and_cpus_stay_awake_if_they_are_to(hosts: tuple[str, str]) -> None:
     options = ["--left", LEFT, "--right", RIGHT, "--down", "htb rate 200mbit; pfifo limit 200", "--super-packets"]
+    options.append("--keep-awake")
     command = [*SOJOURN, "middlebox", *options, "--interval", "200ms", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as box:
         assert box.stdout is not None
@@ -108,6 +109,7 @@ def test_super_packets_pass_whole_if_they_are_to(hosts: tuple[str, str]) -> None
     _, right = end["sides"]
     assert right["super_packets"] > 50
     assert right["frames"]["cut"] == 0
+    assert "awake" in end["end"]["granted"]
     # The queue counts one as a packet with the length of all segments, and their headers.
     assert end["queues"][0]["sent_bytes"] > 2000 * end["queues"][0]["sent_packets"]
     assert end["queues"][0]["sent_bytes"] > 5_000_000 * 1514 / 1448

@@ -97,6 +97,9 @@ class KernelOptions(Protocol):
     def super_packets(self) -> bool:
         """Whether the hosts before it may send several packets as one."""
     @property
+    def keep_awake(self) -> bool:
+        """Whether idle CPUs poll while it runs."""
+    @property
     def names(self) -> str | None:
         """What precedes the names that the hosts have in `ip netns`; without it they have none."""
     @property

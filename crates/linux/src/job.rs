@@ -84,6 +84,8 @@ pub struct MiddleboxJob {
     pub bound_ns: u64,
     /// Whether hosts may send several packets as one.
     pub has_super_packets: bool,
+    /// Whether idle CPUs poll meanwhile.
+    pub keeps_awake: bool,
 }
 
 /// Where the end points of ours are at a host: behind a device to which its kernel routes.

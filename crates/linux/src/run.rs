@@ -55,6 +55,8 @@ pub enum Carrier {
         bound: Dur,
         /// Whether hosts may send several packets as one, up to 64 kB, which queues count as one.
         has_super_packets: bool,
+        /// Whether idle CPUs poll meanwhile, in real time.
+        keeps_awake: bool,
     },
 }
 
@@ -68,12 +70,13 @@ impl Kernel {
 
     fn network(&self, scenario: &Scenario) -> Result<Job, Refusal> {
         let stacks = stacks(scenario, &self.capabilities, self.place, self.carrier)?;
-        let Carrier::Middlebox { bound, has_super_packets } = self.carrier else {
+        let Carrier::Middlebox { bound, has_super_packets, keeps_awake } = self.carrier else {
             return Ok(Job::new(scenario, Network::of(scenario)?, stacks, self.place, None));
         };
         let Outside { network, uplinks, seats } =
             Network::of_hosts(scenario, &stacks, has_super_packets)?;
-        let middlebox = MiddleboxJob { uplinks, seats, bound_ns: bound.0, has_super_packets };
+        let middlebox =
+            MiddleboxJob { uplinks, seats, bound_ns: bound.0, has_super_packets, keeps_awake };
         Ok(Job::new(scenario, network, stacks, self.place, Some(middlebox)))
     }
 }

@@ -4,8 +4,10 @@
 //! (median; 81 us at the 99th percentile), with FIFO scheduling and CPUs kept awake 10 us (40 us).
 //! Source: sched(7), PR_SET_TIMERSLACK(2const), mlockall(2), Linux `Documentation/power/pm_qos_interface.rst`.
 
+mod awake;
+
 use std::fmt::{self, Display, Formatter};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
@@ -16,6 +18,8 @@ use rustix::thread::{
     CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
 };
 use serde::Serialize;
+
+use awake::Awake;
 
 /// Above the kernel's threads that are not of interrupts.
 const PRIORITY: i32 = 50;
@@ -28,8 +32,12 @@ pub struct Measures {
     pub fifo: bool,
     /// Timers are exact to 1 ns instead of 50 us.
     pub exact_timers: bool,
-    /// No CPU sleeps so deeply that it takes time to wake up: `/dev/cpu_dma_latency` is held at 0.
+    /// No CPU sleeps so deeply that it takes time to wake up: `/dev/cpu_dma_latency` is held at 0, which drivers
+    /// of cpuidle obey.
     pub no_idle: bool,
+    /// No CPU sleeps at all, with or without such a driver: threads of ours run where nothing else does. They
+    /// take all CPU time that is left, also of a control group's quota.
+    pub awake: bool,
     /// No page of this process leaves the memory, so that none has to be fetched. It is the process's:
     /// one thread asks for it.
     pub locked_memory: bool,
@@ -39,11 +47,12 @@ pub struct Measures {
 
 impl Measures {
     /// Each with its name, and whether it is there.
-    pub fn named(&self) -> [(&'static str, bool); 5] {
+    pub fn named(&self) -> [(&'static str, bool); 6] {
         [
             ("fifo", self.fifo),
             ("exact_timers", self.exact_timers),
             ("no_idle", self.no_idle),
+            ("awake", self.awake),
             ("locked_memory", self.locked_memory),
             ("cpu", self.cpu.is_some()),
         ]
@@ -74,6 +83,7 @@ pub struct RealTime {
     slack: Option<u64>,
     cpus: Option<CpuSet>,
     _latency: Option<File>,
+    _awake: Option<Awake>,
     /// They are those of one thread.
     _thread: PhantomData<*const ()>,
 }
@@ -84,6 +94,7 @@ impl RealTime {
         let mut refused = Vec::new();
         let memory = asked(&mut refused, wanted.locked_memory, LOCKED_MEMORY, lock_memory);
         let latency = asked(&mut refused, wanted.no_idle, NO_IDLE, hold_latency);
+        let awake = asked(&mut refused, wanted.awake, AWAKE, Awake::start);
         let slack = asked(&mut refused, wanted.exact_timers, EXACT_TIMERS, || {
             let before = current_timer_slack()?;
             set_current_timer_slack(NonZeroU64::new(1))?;
@@ -101,11 +112,13 @@ impl RealTime {
             fifo: policy.is_some(),
             exact_timers: slack.is_some(),
             no_idle: latency.is_some(),
+            awake: awake.is_some(),
             locked_memory: memory.is_some(),
             cpu: wanted.cpu.filter(|_| cpus.is_some()),
         };
         let thread = PhantomData;
-        Self { granted, refused, policy, slack, cpus, _latency: latency, _thread: thread }
+        let (_latency, _awake) = (latency, awake);
+        Self { granted, refused, policy, slack, cpus, _latency, _awake, _thread: thread }
     }
 
     /// What was granted.
@@ -141,6 +154,7 @@ impl Drop for RealTime {
 const FIFO: &str = "SCHED_FIFO (CAP_SYS_NICE, or RLIMIT_RTPRIO of 50)";
 const EXACT_TIMERS: &str = "timer slack of 1 ns";
 const NO_IDLE: &str = "/dev/cpu_dma_latency (root)";
+const AWAKE: &str = "CPUs that poll (threads of SCHED_IDLE)";
 const LOCKED_MEMORY: &str = "locked memory (CAP_IPC_LOCK, or RLIMIT_MEMLOCK unlimited)";
 const CPU: &str = "a CPU of its own (one of those of this process)";
 
@@ -169,8 +183,14 @@ fn lock_memory() -> io::Result<()> {
     Ok(locked?)
 }
 
+/// Who halts idle CPUs; `none` where the kernel does so itself, as in many virtual machines, and obeys no bound.
+const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
+
 /// The bound holds for as long as the file is open.
 fn hold_latency() -> io::Result<File> {
+    if fs::read_to_string(IDLE_DRIVER).is_ok_and(|name| name.trim() == "none") {
+        return Err(io::Error::other("no cpuidle driver here obeys it; --keep-awake needs none"));
+    }
     let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency")?;
     file.write_all(&0_i32.to_ne_bytes())?;
     Ok(file)
@@ -196,6 +216,11 @@ struct Policy {
 }
 
 impl Policy {
+    /// Runs where nothing else wants to.
+    fn idle() -> Self {
+        Self { policy: libc::SCHED_IDLE, priority: 0 }
+    }
+
     /// Children, such as commands, are scheduled as ordinary programs.
     fn fifo() -> Self {
         Self { policy: libc::SCHED_FIFO, priority: PRIORITY }.not_inherited()

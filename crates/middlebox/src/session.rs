@@ -113,6 +113,7 @@ impl Session {
             scenario,
             capture,
             devices,
+            keeps_awake: settings.keep_awake,
             clock,
             orders,
             readings: send,
@@ -214,6 +215,7 @@ struct Run {
     scenario: Arc<Scenario>,
     capture: Option<Recorder>,
     devices: Devices,
+    keeps_awake: bool,
     clock: Clock,
     orders: Receiver<Order>,
     readings: SyncSender<Arc<Reading>>,
@@ -223,11 +225,13 @@ struct Run {
 
 impl Run {
     fn forward(self, grant: &SyncSender<Grants>) -> Result<Reading, Error> {
-        let Self { scenario, capture, devices, clock, orders, readings, stop, mut watch } = self;
+        let Self { scenario, capture, devices, clock, orders, readings, stop, mut watch, .. } =
+            self;
         let wanted = Measures {
             fifo: true,
             exact_timers: true,
-            no_idle: true,
+            no_idle: !self.keeps_awake,
+            awake: self.keeps_awake,
             locked_memory: true,
             cpu: None,
         };

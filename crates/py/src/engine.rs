@@ -71,6 +71,8 @@ pub(crate) struct Options {
     bound_s: Option<f64>,
     /// Whether the hosts before it may send several packets as one.
     super_packets: bool,
+    /// Whether idle CPUs poll while it runs.
+    keep_awake: bool,
     /// Before the names that the hosts have in `ip netns`.
     names: Option<String>,
     /// Whether a scenario may run programs.
@@ -108,6 +110,7 @@ impl Engine {
             Some(bound) => Carrier::Middlebox {
                 bound: Dur((bound * 1e9) as u64),
                 has_super_packets: options.super_packets,
+                keeps_awake: options.keep_awake,
             },
         };
         let capabilities = capabilities.0.clone();

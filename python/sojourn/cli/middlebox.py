@@ -41,6 +41,7 @@ def middlebox(
     snaplen: int | None = None,
     control: Path | None = None,
     super_packets: bool = False,
+    keep_awake: bool = False,
     as_json: Json = False,
 ) -> int:
     """Forward between two network interfaces in real time, through any queue that `sojourn qdisc` lists.
@@ -71,6 +72,7 @@ def middlebox(
         control: Socket for `sojourn middlebox ctl`; default sojourn-LEFT-RIGHT.sock in $XDG_RUNTIME_DIR or /run.
         super_packets: Let hosts' super-packets of up to 64 kB pass whole; a queue counts one as a packet as long as
             all its segments. Otherwise they are cut before the queue.
+        keep_awake: Let idle CPUs poll instead of halting: packets pass sooner, and all CPU time is used.
         as_json: Print one line of JSON an interval, and one of the whole run at its end.
     """
     if not hasattr(_core, "Middlebox"):
@@ -93,6 +95,7 @@ def middlebox(
         "snaplen": snaplen,
         "control": str(socket) if socket else None,
         "super_packets": super_packets,
+        "keep_awake": keep_awake,
     }
     with _asked_to_end() as asked:
         box = _core.Middlebox(json.dumps(settings))

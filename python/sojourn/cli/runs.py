@@ -70,6 +70,7 @@ def run(
     nearest: bool = False,
     named: bool = False,
     super_packets: bool = False,
+    keep_awake: bool = False,
     allow_exec: bool = False,
     variant: str | None = None,
     dry: bool = False,
@@ -111,6 +112,8 @@ def run(
         named: Show the hosts of the engine live in `ip netns`, as `sojourn-PID-HOST`, while a run lasts; needs root.
         super_packets: Let the hosts of live and linux:sojourn send up to 64 kB as one packet (TSO), which our queues
             count as one with the length of all: faster, and coarser.
+        keep_awake: Let idle CPUs poll instead of halting while the engine live runs: packets pass sooner, and all CPU
+            time is used.
         allow_exec: Let scenarios run the programs that they name (`exec`) on this machine, with your rights; with --dry
             none runs, and -v prints their commands.
         variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
@@ -134,7 +137,9 @@ def run(
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     refused: list[str] = []
     # With --dry no program runs; its user may still be about to decide.
-    options = engines.Options(is_visible=named, super_packets=super_packets, allow_exec=allow_exec or dry)
+    options = engines.Options(
+        is_visible=named, super_packets=super_packets, keep_awake=keep_awake, allow_exec=allow_exec or dry
+    )
     chosen = _engine(engine, qdisc, max_lateness, options)
     if named and jobs is not None and jobs > 1:
         raise UsageError(f"--named: expected one run at a time, not --jobs {jobs}: their hosts have the same names")

@@ -81,7 +81,7 @@ REFUSED = Kind(
     "the machine refuses one of live mode's measures: FIFO scheduling, exact timers, CPUs that stay awake",
     "Live mode does without: other programs delay its departures, by up to some milliseconds on a busy machine.",
     "sudo prlimit --pid $$ --rtprio=50 --memlock=unlimited, sudo setfacl -m u:$USER:rw /dev/cpu_dma_latency, or run "
-    "as root",
+    "as root; --keep-awake where no driver of cpuidle is",
     "sched(7); Linux Documentation/power/pm_qos_interface.rst",
 )
 

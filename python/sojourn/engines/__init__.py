@@ -38,6 +38,8 @@ def named(name: Name, options: Options | None = None) -> Engine:
     options = options or Options()
     if options.is_visible and not name.startswith("live"):
         raise EngineError(f"--named: only with --engine live, not {name}")
+    if options.keep_awake and name != "live":
+        raise EngineError(f"--keep-awake: only with --engine live, not {name}")
     of_middlebox = {
         f"--max-lateness {options.bound_s:g}s": options.bound_s != BOUND_S,
         "--super-packets": options.super_packets,

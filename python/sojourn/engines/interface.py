@@ -27,6 +27,8 @@ class Options:
     is_visible: bool = False
     #: Whether hosts before a middlebox may send several packets as one, which its queues count as one.
     super_packets: bool = False
+    #: Whether idle CPUs poll instead of halting while a middlebox runs in real time.
+    keep_awake: bool = False
     #: Whether scenarios may run the programs that they name (`exec`).
     allow_exec: bool = False
 

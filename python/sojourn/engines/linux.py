@@ -133,6 +133,7 @@ class _Options:
 
     bound_s: float | None
     super_packets: bool
+    keep_awake: bool
     names: str | None
     allows_exec: bool
 
@@ -179,6 +180,7 @@ class Linux:
         kernel, bounds, options = self.kernel, (self.stall_s, self.limit_s), self.options
         bound = f" {options.bound_s:g} s" if self.has_middlebox else ""
         carried = " super-packets" if options.super_packets else ""
+        carried += " awake" if options.keep_awake else ""
         return _core.Engine.linux(
             f"{self.name} {kernel.identity}{bound}{carried}",
             self.capabilities,
@@ -188,6 +190,7 @@ class Linux:
             _Options(
                 bound_s=options.bound_s if self.has_middlebox else None,
                 super_packets=options.super_packets,
+                keep_awake=options.keep_awake,
                 names=names.prefix() if options.is_visible else None,
                 allows_exec=options.allow_exec,
             ),

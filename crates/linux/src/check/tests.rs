@@ -194,7 +194,11 @@ fn what_a_build_of_ones_own_has_runs() {
 fn stack(flow: &str) -> Result<Stack, String> {
     let text = LINE.replacen(CC, flow, 1);
     let scenario = sojourn_scenario::load(&text, "line.toml", &[]).expect(&text).scenario;
-    let carrier = Carrier::Middlebox { bound: Dur::from_millis(1), has_super_packets: false };
+    let carrier = Carrier::Middlebox {
+        bound: Dur::from_millis(1),
+        has_super_packets: false,
+        keeps_awake: false,
+    };
     let found = stacks(&scenario, &linux72(), Place::Machine, carrier);
     found.map(|stacks| stacks[0]).map_err(|refusal| refusal.to_string())
 }

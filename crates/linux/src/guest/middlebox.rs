@@ -100,7 +100,8 @@ pub(super) fn start(
     let wanted = Measures {
         fifo: true,
         exact_timers: true,
-        no_idle: !is_virtual,
+        no_idle: !is_virtual && !own.keeps_awake,
+        awake: !is_virtual && own.keeps_awake,
         locked_memory: !is_virtual,
         cpu: None,
     };

@@ -50,6 +50,9 @@ pub struct Settings {
     /// Whether hosts may send several packets as one, up to 64 kB, which queues count as one.
     #[serde(default)]
     pub super_packets: bool,
+    /// Whether idle CPUs poll while it runs.
+    #[serde(default)]
+    pub keep_awake: bool,
     /// Name of the socket for control.
     #[serde(default)]
     pub control: Option<PathBuf>,
