@@ -82,8 +82,8 @@ pub struct RealTime {
     policy: Option<Policy>,
     slack: Option<u64>,
     cpus: Option<CpuSet>,
-    _latency: Option<File>,
-    _awake: Option<Awake>,
+    /// They end with it.
+    _held: (Option<File>, Option<Awake>),
     /// They are those of one thread.
     _thread: PhantomData<*const ()>,
 }
@@ -117,8 +117,8 @@ impl RealTime {
             cpu: wanted.cpu.filter(|_| cpus.is_some()),
         };
         let thread = PhantomData;
-        let (_latency, _awake) = (latency, awake);
-        Self { granted, refused, policy, slack, cpus, _latency, _awake, _thread: thread }
+        let held = (latency, awake);
+        Self { granted, refused, policy, slack, cpus, _held: held, _thread: thread }
     }
 
     /// What was granted.

@@ -17,6 +17,7 @@ fn settings(down: &str, up: &str) -> Settings {
         capture: None,
         snaplen: None,
         super_packets: false,
+        keep_awake: false,
         control: None,
     }
 }
