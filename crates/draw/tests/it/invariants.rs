@@ -118,6 +118,15 @@ fn fault(index: u64) -> Result<u64, String> {
     })
 }
 
+/// 31974: BBR's probe waited for the pacer, and an ACK of all data came first. 82032: of two copies in a queue the second was
+/// dropped, and the first one's sojourn time was compared with the second one's.
+#[test]
+fn cases_that_had_a_fault_have_none() {
+    for index in [31_974, 82_032] {
+        assert_eq!(fault(index).err(), None, "{index}");
+    }
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "how fast it was is no result")]
 fn every_small_case_keeps_its_accounts() {

@@ -141,8 +141,12 @@ impl Seen {
                 if sight.queue.is_none_or(|queue| queue.reason.is_none()) {
                     return Err("dropped without a reason".to_owned());
                 }
+                // Of two copies it is the one that came then; without a sojourn time, the one that came now.
+                let sojourn = sight.queue.and_then(|queue| queue.sojourn);
+                let came = Time(now.0 - sojourn.map_or(0, |sojourn| sojourn.0));
                 if self
-                    .take(packet, |place| matches!(place, Place::Queue(at, _) if *at == port))
+                    .take(packet, |place| *place == Place::Queue(port, came))
+                    .or_else(|_| self.take(packet, |place| is_in(place, port)))
                     .is_err()
                 {
                     self.accounts[port].made += 1;
@@ -186,7 +190,7 @@ impl Seen {
         let packet = sight.packet;
         self.accounts[port].left += 1;
         let sojourn = sight.queue.and_then(|queue| queue.sojourn);
-        match self.take(packet, |place| matches!(place, Place::Queue(at, _) if *at == port)) {
+        match self.take(packet, |place| is_in(place, port)) {
             Ok(Place::Queue(_, since))
                 if sojourn.is_none_or(|sojourn| sojourn > now.since(since)) =>
             {
@@ -254,8 +258,7 @@ impl Seen {
                 return Err(format!("`{}` says {said:?}, seen {account:?}", queue.name));
             }
             let waiting = self.packets.values().flat_map(|sent| &sent.copies);
-            let waiting =
-                waiting.filter(|place| matches!(place, Place::Queue(at, _) if *at == port));
+            let waiting = waiting.filter(|place| is_in(place, port));
             let waiting = waiting.count() as u64;
             if account.made > queue.duplicated
                 || waiting + queue.duplicated - account.made != queue.backlog_packets
@@ -269,6 +272,10 @@ impl Seen {
         }
         rates(scenario, output)
     }
+}
+
+fn is_in(place: &Place, port: usize) -> bool {
+    matches!(place, Place::Queue(at, _) if *at == port)
 }
 
 /// No link carries more than its rate, and no reply comes sooner than the path's delay.

@@ -85,13 +85,14 @@ impl Sender {
             }
             return None;
         }
+        if std::mem::take(&mut self.recovery.probe_due)
+            && let Some(probe) = self.send_probe(now)
+        {
+            return Some(probe);
+        }
         if self.paced() && !self.pacing.pacer.ready(now) {
             self.pacing.blocked = true;
             return None;
-        }
-        if self.recovery.probe_due {
-            self.recovery.probe_due = false;
-            return Some(self.send_probe(now));
         }
         if wants_retransmit && self.board.in_flight() < self.win.cwnd {
             if self.host_queue_is_full(1, 1) {
@@ -356,9 +357,15 @@ impl Sender {
 
     /// A tail-loss probe: new data if the receiver has room, else the last segment again (RFC 8985 7.3;
     /// Linux `tcp_send_loss_probe`).
-    pub(super) fn send_probe(&mut self, now: Time) -> Outgoing {
-        self.sent.probes += 1;
+    fn send_probe(&mut self, now: Time) -> Option<Outgoing> {
         let is_new = self.has_new_data();
+        // New data wait for the pacer, and then are no probe (`tcp_write_xmit`, which checks it); what is sent again
+        // waits for nothing (`__tcp_retransmit_skb`).
+        if is_new && self.paced() && !self.pacing.pacer.ready(now) {
+            self.rearm_rto(now);
+            return None;
+        }
+        self.sent.probes += 1;
         let packet = if is_new {
             let psh = self.leaves_queue(self.burst_end(1));
             let packet = self.send_new(now);
@@ -372,7 +379,7 @@ impl Sender {
             self.recovery.tlp_retransmits = !is_new;
         }
         self.rearm_rto(now);
-        packet
+        Some(packet)
     }
 
     /// Data that were not sent, and for which the receiver has room.
