@@ -79,9 +79,10 @@ REFUSED = Kind(
     "real-time-refused",
     Severity.WARNING,
     "the machine refuses one of live mode's measures: FIFO scheduling, exact timers, CPUs that stay awake",
-    "Live mode does without: other programs delay its departures, by up to some milliseconds on a busy machine.",
+    "Live mode does without: other programs delay its departures, by up to some milliseconds on a busy machine, or a "
+    "CPU that halts has to be woken first.",
     "sudo prlimit --pid $$ --rtprio=50 --memlock=unlimited, sudo setfacl -m u:$USER:rw /dev/cpu_dma_latency, or run "
-    "as root; --keep-awake where no driver of cpuidle is",
+    "as root; where there is no cpuidle driver, sojourn run or middlebox with --keep-awake",
     "sched(7); Linux Documentation/power/pm_qos_interface.rst",
 )
 
