@@ -9,6 +9,7 @@ use sojourn_scenario::{Edit, Scenario};
 use sojourn_sim::{Passage, Sight, Tap};
 use sojourn_trace::Output;
 use sojourn_transport::Body;
+use sojourn_transport::tcp::Segment;
 
 /// Where one copy of a packet is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,10 +24,28 @@ enum Place {
 #[derive(Clone, Debug)]
 struct Sent {
     packet: Packet,
-    header: String,
+    /// None of a segment that the cut has not shown yet.
+    header: Option<Header>,
     /// Cut from a super-packet, whose metadata these are; perhaps inside a tunnel.
     is_cut: bool,
     copies: Vec<Place>,
+}
+
+/// A header without the flags that the engine writes as a packet arrives.
+#[derive(Clone, Debug, PartialEq)]
+enum Header {
+    Tcp(Segment),
+    /// As text, which is slower; most packets are TCP's.
+    Other(String),
+}
+
+impl From<&Body> for Header {
+    fn from(body: &Body) -> Self {
+        match body {
+            Body::Tcp(segment) => Self::Tcp(Segment { ace: 0, ..*segment }),
+            other => Self::Other(format!("{other:?}")),
+        }
+    }
 }
 
 /// What passed a port.
@@ -125,9 +144,9 @@ impl Seen {
                 self.take(packet, |place| matches!(place, Place::OnTheWay(due) if *due <= now))?;
                 self.put(packet, Place::Queue(port, now));
                 if let Some(cut) = self.packets.get_mut(&packet.id)
-                    && cut.header.is_empty()
+                    && cut.header.is_none()
                 {
-                    cut.header = header(sight.body);
+                    cut.header = Some(sight.body.into());
                 }
                 Ok(())
             }
@@ -158,7 +177,7 @@ impl Seen {
 
     fn send(&mut self, now: Time, packet: &Packet, body: &Body) -> Result<(), String> {
         let copies = vec![Place::OnTheWay(now)];
-        let sent = Sent { packet: *packet, header: header(body), is_cut: false, copies };
+        let sent = Sent { packet: *packet, header: Some(body.into()), is_cut: false, copies };
         match self.packets.insert(packet.id, sent) {
             Some(before) if !before.copies.is_empty() => {
                 Err(format!("its id is that of one in the network: {before:?}"))
@@ -229,8 +248,8 @@ impl Seen {
         if packet.ecn_flags() & !sent.ecn_flags() != 0 {
             return Err(format!("has gained flags: was {sent:?}"));
         }
-        let now = header(body);
-        if now == *before { Ok(()) } else { Err(format!("its header was {before}, is {now}")) }
+        let now = Some(body.into());
+        if now == *before { Ok(()) } else { Err(format!("its header was {before:?}, is {now:?}")) }
     }
 
     fn digest(&mut self, at: usize, now: Time, packet: &Packet, what: u64) {
@@ -333,18 +352,6 @@ fn rates(scenario: &Scenario, output: &Output) -> Result<(), String> {
     Ok(())
 }
 
-/// A header without the flags that the engine writes as a packet arrives.
-fn header(body: &Body) -> String {
-    match body {
-        Body::Tcp(segment) => {
-            let mut segment = *segment;
-            segment.ace = 0;
-            format!("{segment:?}")
-        }
-        other => format!("{other:?}"),
-    }
-}
-
 /// Shares what it sees.
 pub(crate) struct Watch(pub(crate) Arc<Mutex<Seen>>);
 
@@ -381,7 +388,7 @@ impl Tap for Watch {
             seen.packets.get_mut(&whole).expect("just found").copies.remove(at);
         }
         sent.copies = vec![Place::OnTheWay(Time::ZERO)];
-        sent.header.clear();
+        sent.header = None;
         sent.is_cut = true;
         seen.packets.insert(segment, sent);
     }
