@@ -1,11 +1,10 @@
 //! The engines and their runs, as Python has them.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -15,16 +14,22 @@ use sojourn_scenario::{self as scenario, Status};
 use sojourn_sim::Simulator;
 use sojourn_trace::{Column, Output};
 
+use crate::arrays::array;
 use crate::linux::Capabilities;
 use crate::own;
 
 /// One series: name, unit, times in seconds, values.
-type Series<'py> =
-    (String, Cow<'static, str>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+type Series<'py> = (String, Cow<'static, str>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-fn series(py: Python<'_>, columns: impl IntoIterator<Item = Column>) -> Vec<Series<'_>> {
-    let arrays = |c: Column| (c.name, c.unit, c.t.into_pyarray(py), c.v.into_pyarray(py));
-    columns.into_iter().map(arrays).collect()
+fn series<'py>(
+    py: Python<'py>,
+    columns: impl IntoIterator<Item = impl Borrow<Column>>,
+) -> PyResult<Vec<Series<'py>>> {
+    let arrays = |column: &Column| {
+        let Column { name, unit, t, v } = column;
+        Ok((name.clone(), unit.clone(), array(py, t)?, array(py, v)?))
+    };
+    columns.into_iter().map(|column| arrays(column.borrow())).collect()
 }
 
 /// What one run left behind.
@@ -54,8 +59,8 @@ impl RunResult {
     }
 
     #[getter]
-    fn series<'py>(&self, py: Python<'py>) -> Vec<Series<'py>> {
-        series(py, self.0.series.iter().cloned())
+    fn series<'py>(&self, py: Python<'py>) -> PyResult<Vec<Series<'py>>> {
+        series(py, &self.0.series)
     }
 
     /// All series for `series_table`.
@@ -215,7 +220,7 @@ impl Run {
         let mut run = self.take()?;
         run.drain(&mut columns);
         *self.held() = Some(run);
-        Ok(series(py, columns))
+        series(py, columns)
     }
 
     fn finish(&mut self, py: Python<'_>) -> PyResult<RunResult> {

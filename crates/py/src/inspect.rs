@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,6 +16,8 @@ use sojourn_inspect::files::{self, Analysis};
 use sojourn_inspect::filter::Filter;
 use sojourn_inspect::series::{Series, Window};
 use sojourn_inspect::{Options, pair, scetrace};
+
+use crate::arrays::array;
 
 /// What captures say.
 #[pyclass(frozen)]
@@ -75,7 +76,7 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
 /// Puts vectors of a structure into a dictionary under their names.
 macro_rules! into_columns {
     ($py:ident, $dict:ident, $from:ident, $($name:ident),*) => {
-        $($dict.set_item(stringify!($name), $from.$name.into_pyarray($py))?;)*
+        $($dict.set_item(stringify!($name), array($py, &$from.$name)?)?;)*
     };
 }
 
@@ -104,7 +105,6 @@ fn rows(py: Python<'_>, series: Series) -> PyResult<Bound<'_, PyDict>> {
 
 fn columns<'py>(py: Python<'py>, events: &Events) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
-    let events = events.clone();
     into_columns!(
         py,
         found,
@@ -122,10 +122,10 @@ fn columns<'py>(py: Python<'py>, events: &Events) -> PyResult<Bound<'py, PyDict>
         in_flight
     );
     let again: Vec<u8> = events.again.iter().map(|again| *again as u8).collect();
-    found.set_item("again", again.into_pyarray(py))?;
+    found.set_item("again", array(py, &again)?)?;
     let sacks: Vec<i64> =
         events.sacks.iter().flat_map(|&(at, low, high)| [i64::from(at), low, high]).collect();
-    found.set_item("sacks", sacks.into_pyarray(py))?;
+    found.set_item("sacks", array(py, &sacks)?)?;
     found.set_item("left_out", events.left_out)?;
     Ok(found)
 }

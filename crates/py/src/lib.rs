@@ -2,6 +2,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands values over")]
 
+mod arrays;
 mod engine;
 mod inspect;
 #[cfg(target_os = "linux")]
