@@ -92,7 +92,7 @@ struct Application {
     closing: bool,
     /// When it had written everything.
     done_at: Time,
-    /// Unused without `tso_buffers`: then it has written everything, and `wmem_max` bytes count as the buffer.
+    /// Without `tso_buffers` it only knows that everything was written, and `wmem_max` bytes count as the buffer.
     queue: WriteQueue,
 }
 
@@ -182,6 +182,7 @@ impl Sender {
     /// A closed connection under this controller; [`Endpoint::start`] opens it.
     pub fn new(config: Config, cc: Box<dyn Controller>) -> Self {
         let accecn = AccEcnSender::new(0, config.ace_reading());
+        let write_end = config.bytes.map_or(u64::MAX, |bytes| bytes + 1);
         Self {
             needs: cc.needs(),
             ack_events: cc.hears_ack_events(),
@@ -201,10 +202,10 @@ impl Sender {
             probe_set: Time::NEVER,
             handshake: Handshake { control_left: config.control_rtts, ..Handshake::default() },
             app: Application {
-                write_end: config.bytes.map_or(u64::MAX, |b| b + 1),
+                write_end,
                 closing: config.bytes.is_some(),
                 done_at: Time::ZERO,
-                queue: WriteQueue::default(),
+                queue: WriteQueue::after(if config.tso_buffers { 0 } else { write_end }),
             },
             ecn: EcnState { accecn, ..EcnState::default() },
             recovery: Recovery::default(),
@@ -218,14 +219,22 @@ impl Sender {
     /// A connection whose application writes with [`Sender::write`] and never closes.
     #[must_use]
     pub fn on_demand(mut self) -> Self {
-        self.app.write_end = 1;
+        self.write_until(1);
         self.app.closing = false;
         self
     }
 
     /// The application writes `bytes` more.
     pub fn write(&mut self, bytes: u64) {
-        self.app.write_end += bytes;
+        self.write_until(self.app.write_end + bytes);
+    }
+
+    /// The application has data before `end`.
+    fn write_until(&mut self, end: u64) {
+        self.app.write_end = end;
+        if !self.config.tso_buffers {
+            self.app.queue.written = end;
+        }
     }
 
     /// The application writes on where it can, once all was sent that may be. Returns whether more may leave now.
@@ -250,7 +259,7 @@ impl Sender {
 
     /// Byte after the last that it has written.
     fn written(&self) -> u64 {
-        if self.config.tso_buffers { self.app.queue.written } else { self.app.write_end }
+        self.app.queue.written
     }
 
     /// Sends nothing more, whatever is not acknowledged (RFC 9293 3.10.7.4, a reset).
@@ -261,7 +270,7 @@ impl Sender {
         // As if a FIN had been acknowledged here.
         self.app.closing = true;
         self.app.write_end = self.snd_una.max(1);
-        self.app.queue = WriteQueue::closed(self.app.write_end);
+        self.app.queue = WriteQueue::after(self.app.write_end);
         self.snd_una = self.app.write_end + 1;
         self.snd_nxt = self.snd_una;
         self.pacing.burst_left = 0;
@@ -370,7 +379,7 @@ impl Endpoint for Sender {
             self.app.closing = true;
             // What the send buffer holds is still sent.
             let written = if self.config.tso_buffers { self.written() } else { self.snd_nxt };
-            self.app.write_end = written.max(1);
+            self.write_until(written.max(1));
             self.app.queue.stop();
         }
     }

@@ -65,6 +65,9 @@ impl Sender {
 
     /// The send buffer.
     fn open_buffer(&mut self) {
+        if !self.config.tso_buffers {
+            return;
+        }
         // `bbr_sndbuf_expand`, and what the others have.
         let windows = if self.needs.owns_cwnd { 3 } else { 2 };
         let (mss, most) = (self.mss.into(), self.config.wmem_max.0);

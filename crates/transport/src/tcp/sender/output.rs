@@ -481,7 +481,7 @@ impl Sender {
         Some(self.transmit(segment))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn transmit(&self, segment: Segment) -> Transmit {
         let (role, mode) = if segment.flags.syn {
             (Role::Syn, self.wish())

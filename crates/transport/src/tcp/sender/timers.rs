@@ -110,8 +110,11 @@ impl Sender {
             let alone = self.board.packets_out() == 1;
             timeout += if alone { jiffies.of(PROBE_DELACK) } else { TIMEOUT_MIN };
         }
-        let from = if advances { now } else { self.board.head().map_or(now, |head| head.sent) };
-        let left = jiffies.of((from + self.rtt.rto()).since(now));
+        let rto = self.rtt.rto_jiffies();
+        let left = match self.board.head() {
+            Some(head) if !advances => jiffies.of((head.sent + jiffies.dur(rto)).since(now)),
+            _ => rto,
+        };
         self.arm(Timer::Probe, now, if left > 0 { timeout.min(left) } else { timeout });
         true
     }

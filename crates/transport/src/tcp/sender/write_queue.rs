@@ -90,8 +90,8 @@ impl WriteQueue {
         queue
     }
 
-    /// An empty queue after `written`, for a connection that sends nothing more.
-    pub(super) fn closed(written: u64) -> Self {
+    /// An empty queue after `written`, for a connection that has not begun or sends nothing more.
+    pub(super) fn after(written: u64) -> Self {
         Self { written, ..Self::default() }
     }
 
