@@ -53,6 +53,9 @@ pub struct Receiver {
     jiffies: Jiffies,
     /// In jiffies, as the times that follow.
     ato: u64,
+    /// `TCP_ATO_MIN`, and the most that `tcp_send_delayed_ack` waits.
+    ato_min: u64,
+    ato_max: u64,
     last_arrival: u64,
     /// Round trip of the handshake, all that a host knows which sends no data; 0 without one.
     srtt: u64,
@@ -83,6 +86,8 @@ impl Receiver {
     /// A listening end whose controller has these `needs`: it chooses the codepoint of ACKs.
     pub fn new(config: Config, needs: Needs) -> Self {
         let mss = config.mss();
+        let jiffies = Jiffies::new(config.hz);
+        let ato_min = jiffies.of(ATO_MIN);
         Self {
             mss,
             open: false,
@@ -98,8 +103,10 @@ impl Receiver {
             window: DynamicWindow::new(&config, mss),
             echo: Time::NEVER,
             quick: 0,
-            jiffies: Jiffies::new(config.hz),
+            jiffies,
             ato: 0,
+            ato_min,
+            ato_max: ato_min,
             last_arrival: 0,
             srtt: 0,
             handshake_rtt: Dur::ZERO,
@@ -267,7 +274,7 @@ impl Receiver {
         if !self.out_of_order.is_empty() {
             self.schedule_sack(now);
         } else if self.delayed_at == Time::NEVER {
-            self.delayed_at = self.jiffies.expiry(now, self.ato.min(self.max_ato()));
+            self.delayed_at = self.jiffies.expiry(now, self.ato.min(self.ato_max));
         }
         // Linux tcp_cleanup_rbuf: where the window does not move the reader acknowledges, once all that arrived
         // in this instant is in the queue. It takes no time there; here the next nanosecond is after all of it.
@@ -301,7 +308,7 @@ impl Receiver {
     /// Linux `tcp_event_data_recv`: the adaptive delayed-ACK timeout, and quick ACKs at the start and after
     /// a pause, where the sender's window is small and waits for them.
     fn track_arrivals(&mut self, now: Time) {
-        let (now, least) = (self.jiffies.at(now), self.ato_min());
+        let (now, least) = (self.jiffies.at(now), self.ato_min);
         let gap = now - self.last_arrival;
         if self.ato == 0 {
             self.quick = self.quick.max(self.quickack_credit(MAX_QUICKACKS));
@@ -326,22 +333,12 @@ impl Receiver {
     /// Linux `tcp_enter_quickack_mode`.
     fn enter_quickack(&mut self, most: u32) {
         self.quick = self.quick.max(self.quickack_credit(most));
-        self.ato = self.ato_min();
-    }
-
-    /// `TCP_ATO_MIN`.
-    fn ato_min(&self) -> u64 {
-        self.jiffies.of(ATO_MIN)
+        self.ato = self.ato_min;
     }
 
     /// `icsk_rto` of a host that sends no data.
     fn rto(&self) -> u64 {
         if self.srtt > 0 { self.srtt + self.jiffies.of(RTO_MIN) } else { self.jiffies.second() }
-    }
-
-    /// Linux `tcp_send_delayed_ack`.
-    fn max_ato(&self) -> u64 {
-        self.srtt.max(self.ato_min()).min(self.jiffies.of(DELACK_MAX))
     }
 
     /// While data is missing, every arrival is acknowledged; after a few, SACKs are held back for
@@ -381,7 +378,7 @@ impl Receiver {
             self.quick = 0; // __tcp_select_window
         }
         if self.quick == 1 {
-            self.ato = self.ato_min(); // tcp_dec_quickack_mode
+            self.ato = self.ato_min; // tcp_dec_quickack_mode
         }
         self.quick = self.quick.saturating_sub(1);
         self.acked = self.rcv_nxt;
@@ -435,6 +432,7 @@ impl Endpoint for Receiver {
         if self.open && !segment.flags.syn && self.answered != Time::NEVER {
             self.handshake_rtt = now.since(self.answered);
             self.srtt = self.jiffies.of(self.handshake_rtt).max(1);
+            self.ato_max = self.srtt.max(self.ato_min).min(self.jiffies.of(DELACK_MAX));
             self.answered = Time::NEVER;
         }
         if segment.flags.control {

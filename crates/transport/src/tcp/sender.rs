@@ -184,7 +184,7 @@ impl Sender {
         let accecn = AccEcnSender::new(0, config.ace_reading());
         let write_end = config.bytes.map_or(u64::MAX, |bytes| bytes + 1);
         Self {
-            needs: cc.needs(),
+            needs: needs(&config, &*cc),
             ack_events: cc.hears_ack_events(),
             cc,
             win: Window::new(config.initial_cwnd),
@@ -308,6 +308,7 @@ impl Sender {
         &self.win
     }
 
+    #[inline(always)]
     fn path(&self) -> Path {
         Path {
             mss: self.config.mss(),
@@ -353,7 +354,7 @@ impl Sender {
     }
 
     fn paced(&self) -> bool {
-        self.config.pacing || self.needs.pacing
+        self.needs.pacing
     }
 
     /// Linux `tcp_is_cwnd_limited`.
@@ -367,6 +368,12 @@ impl Sender {
             self.usage.cwnd_limited
         }
     }
+}
+
+/// What the controller needs; where the host paces every flow, pacing among it.
+fn needs(config: &Config, cc: &dyn Controller) -> Needs {
+    let needs = cc.needs();
+    Needs { pacing: needs.pacing || config.pacing, ..needs }
 }
 
 impl Endpoint for Sender {

@@ -4,7 +4,7 @@ use sojourn_cc::Feedback;
 use sojourn_core::{Dur, Ecn, Time};
 
 use super::write_queue::WriteQueue;
-use super::{Sender, Timer};
+use super::{Sender, Timer, needs};
 use crate::tcp::ecn::{Negotiation, Role, codepoint};
 use crate::tcp::segment::{FRESH_COUNTERS, Flags, Segment};
 
@@ -116,7 +116,7 @@ impl Sender {
         }
         let path = self.path();
         self.cc.on_established(now, &path, &mut self.win);
-        self.needs = self.cc.needs();
+        self.needs = needs(&self.config, &*self.cc);
         self.update_output();
         self.open_buffer();
         // The third ACK reflects the codepoint of the SYN/ACK, and has an option (RFC 9768 3.2.2.1, 3.2.3.2.1).
