@@ -12,7 +12,18 @@ pub(super) const REMEMBERED: usize = 4;
 /// Bytes of a receive buffer that a packet takes at least.
 const LEAST_TRUESIZE: u64 = 768;
 
+/// Pieces of payload that one packet of a queue holds at most (`MAX_SKB_FRAGS`).
+pub(super) const MOST_PIECES: u32 = 17;
+
 type Range = (u64, u64);
+
+/// A packet of the queue: the first segment that came, and those that it took in.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    start: u64,
+    end: u64,
+    pieces: u32,
+}
 
 /// Data received beyond a hole.
 #[derive(Clone, Debug, Default)]
@@ -21,13 +32,15 @@ pub(crate) struct Reassembly {
     held: Vec<Range>,
     /// The sum of these.
     bytes: u64,
+    /// What holds them, in sequence order.
+    packets: Vec<Packet>,
     /// Most recently touched first.
     recent: Vec<Range>,
 }
 
 impl Reassembly {
     pub(crate) fn new() -> Self {
-        Self { held: Vec::new(), bytes: 0, recent: Vec::new() }
+        Self::default()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -37,6 +50,11 @@ impl Reassembly {
     /// Bytes that are held.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Packets that hold them.
+    pub(crate) fn packets(&self) -> u64 {
+        self.packets.len() as u64
     }
 
     /// Where what is held ends.
@@ -67,10 +85,28 @@ impl Reassembly {
         }
     }
 
-    /// Keeps `range` and makes its block the first one to be reported (RFC 2018 4; Linux
-    /// `tcp_sack_new_ofo_skb`).
-    pub(crate) fn store(&mut self, range: Range) {
+    /// Keeps `range`, which came as so many `pieces`. Returns whether another packet took it in, which is the one
+    /// that it continues (Linux `tcp_ooo_try_coalesce`): packets that meet once a hole between them is filled stay two.
+    pub(crate) fn hold(&mut self, range: Range, pieces: u32) -> bool {
         self.bytes += insert(&mut self.held, range);
+        let at = self.packets.partition_point(|packet| packet.start < range.0);
+        if let Some(before) = at.checked_sub(1).map(|at| &mut self.packets[at])
+            && before.end == range.0
+            && before.pieces + pieces <= MOST_PIECES
+        {
+            before.end = range.1;
+            before.pieces += pieces;
+            return true;
+        }
+        // In the place of those that it covers.
+        let covered = self.packets[at..].iter().take_while(|packet| packet.end <= range.1).count();
+        let packet = Packet { start: range.0, end: range.1, pieces };
+        self.packets.splice(at..at + covered, [packet]);
+        false
+    }
+
+    /// Makes the block of `range` the first one to be reported (RFC 2018 4; Linux `tcp_sack_new_ofo_skb`).
+    pub(crate) fn touch(&mut self, range: Range) {
         let mut block = range;
         self.recent.retain(|r| {
             let joins = touch(*r, block);
@@ -83,13 +119,16 @@ impl Reassembly {
         self.recent.truncate(REMEMBERED);
     }
 
-    /// Data up to `rcv_nxt` is in order; gives how far the held data continues it.
-    pub(crate) fn absorb(&mut self, mut rcv_nxt: u64) -> u64 {
+    /// Data up to `rcv_nxt` is in order; gives how far the held data continues it, and shows the pieces of each packet
+    /// that is no longer held (Linux `tcp_ofo_queue`).
+    pub(crate) fn absorb(&mut self, mut rcv_nxt: u64, mut leaves: impl FnMut(u32)) -> u64 {
         let reached = self.held.iter().take_while(|(s, _)| *s <= rcv_nxt).count();
         for (start, end) in self.held.drain(..reached) {
             self.bytes -= end - start;
             rcv_nxt = rcv_nxt.max(end);
         }
+        let reached = self.packets.partition_point(|packet| packet.start < rcv_nxt);
+        self.packets.drain(..reached).for_each(|packet| leaves(packet.pieces));
         self.recent.retain(|(_, end)| *end > rcv_nxt);
         rcv_nxt
     }

@@ -57,8 +57,8 @@ pub struct Receiver {
     ato_min: u64,
     ato_max: u64,
     last_arrival: u64,
-    /// Round trip of the handshake, all that a host knows which sends no data; 0 without one.
-    srtt: u64,
+    /// `icsk_rto` of a host that sends no data, and has one sample: the handshake.
+    rto: u64,
     handshake_rtt: Dur,
     /// When the SYN was answered; `NEVER` if more than once.
     answered: Time,
@@ -108,7 +108,7 @@ impl Receiver {
             ato_min,
             ato_max: ato_min,
             last_arrival: 0,
-            srtt: 0,
+            rto: jiffies.second(),
             handshake_rtt: Dur::ZERO,
             answered: Time::ZERO,
             delayed_at: Time::NEVER,
@@ -215,16 +215,15 @@ impl Receiver {
         }
         self.window.measure_rtt(now, segment);
         if segment.seq > self.rcv_nxt {
-            let end = range.1.max(self.out_of_order.end());
             if self.out_of_order.holds(range) {
                 // The report of a copy that waits behind a hole may be held back, and the next segment takes its
                 // place (tcp_data_queue_ofo).
                 self.duplicates += 1;
                 self.duplicate = Some(range);
-                self.window.make_room(now, end);
+                self.window.make_room(now);
             } else {
-                let held = self.out_of_order.bytes() + u64::from(segment.len);
-                if self.window.on_hole(now, segment.len, held, end) {
+                let is_in = self.out_of_order.hold(range, segments);
+                if self.window.on_hole(now, segment.len, is_in, &self.out_of_order) {
                     self.quick |= 1;
                 }
             }
@@ -235,25 +234,26 @@ impl Receiver {
             if self.compressed_at != Time::NEVER && displaces {
                 self.out_of_order.extend(range);
                 self.pending = Some(self.ack(now));
-                self.out_of_order.store(range);
+                self.out_of_order.touch(range);
             } else {
-                self.out_of_order.store(range);
+                self.out_of_order.touch(range);
                 self.schedule_sack(now);
             }
             return;
         }
         self.rcv_nxt = segment.end();
         self.ack_now |= segment.flags.fin;
-        let had_holes = !self.out_of_order.is_empty();
-        self.rcv_nxt = self.out_of_order.absorb(self.rcv_nxt);
-        if had_holes {
-            self.window.absorb(now, self.rcv_nxt - segment.end(), self.out_of_order.bytes());
-        }
         if segment.len > 0 {
             self.track_arrivals(now);
         }
         if self.window.on_data(now, self.rcv_nxt, segment.len, segments) {
             self.quick |= 1; // a growing window is shown at once (tcp_grow_window)
+        }
+        let had_holes = !self.out_of_order.is_empty();
+        if had_holes {
+            let Self { window, out_of_order, .. } = self;
+            self.rcv_nxt = out_of_order.absorb(self.rcv_nxt, |pieces| window.queue(now, 0, pieces));
+            window.absorb(now, self.rcv_nxt, out_of_order);
         }
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
@@ -316,8 +316,8 @@ impl Receiver {
         } else if gap <= least / 2 {
             self.ato = self.ato / 2 + least / 2;
         } else if gap < self.ato {
-            self.ato = (self.ato / 2 + gap).min(self.rto());
-        } else if gap > self.rto() {
+            self.ato = (self.ato / 2 + gap).min(self.rto);
+        } else if gap > self.rto {
             // Since data in order: a hole that was long open is a pause, too.
             self.quick = self.quick.max(self.quickack_credit(MAX_QUICKACKS));
         }
@@ -334,11 +334,6 @@ impl Receiver {
     fn enter_quickack(&mut self, most: u32) {
         self.quick = self.quick.max(self.quickack_credit(most));
         self.ato = self.ato_min;
-    }
-
-    /// `icsk_rto` of a host that sends no data.
-    fn rto(&self) -> u64 {
-        if self.srtt > 0 { self.srtt + self.jiffies.of(RTO_MIN) } else { self.jiffies.second() }
     }
 
     /// While data is missing, every arrival is acknowledged; after a few, SACKs are held back for
@@ -431,8 +426,10 @@ impl Endpoint for Receiver {
         let Body::Tcp(segment) = body else { return };
         if self.open && !segment.flags.syn && self.answered != Time::NEVER {
             self.handshake_rtt = now.since(self.answered);
-            self.srtt = self.jiffies.of(self.handshake_rtt).max(1);
-            self.ato_max = self.srtt.max(self.ato_min).min(self.jiffies.of(DELACK_MAX));
+            let rtt = self.handshake_rtt;
+            // tcp_rtt_estimator: thrice the first sample, or 200 ms more than that (RFC 6298 2.2).
+            self.rto = self.jiffies.of(rtt + (rtt * 2).max(RTO_MIN)).max(1);
+            self.ato_max = self.jiffies.of(rtt).clamp(self.ato_min, self.jiffies.of(DELACK_MAX));
             self.answered = Time::NEVER;
         }
         if segment.flags.control {
@@ -478,7 +475,7 @@ impl Endpoint for Receiver {
 
     fn on_timer(&mut self, now: Time) {
         if self.delayed_at <= now {
-            self.ato = (self.ato * 2).min(self.rto());
+            self.ato = (self.ato * 2).min(self.rto);
             self.ack_now = true;
         }
         if self.compressed_at.min(self.read_at) <= now {

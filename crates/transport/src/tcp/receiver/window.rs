@@ -3,15 +3,13 @@
 use sojourn_core::{Dur, Time};
 
 use crate::tcp::Config;
+use crate::tcp::reassembly::{MOST_PIECES, Reassembly};
 use crate::tcp::segment::Segment;
 
 /// What a packet takes of a receive buffer besides its data: `sk_buff` (256), `skb_shared_info` (320) and the
 /// head that a sender allocates (384), as between hosts of one kernel. 7.2 advertises 153/256 of a buffer for
 /// segments of 1448 bytes, 138 for 1138, 107 for 694: data/(data + 960). Drivers have other buffers.
 const OVERHEAD: u64 = 960;
-/// Packets in a queue of the receiver that share one such overhead (`tcp_try_coalesce`, `MAX_SKB_FRAGS`): 7.2 counts 1508
-/// bytes for each of 1448 behind a hole.
-const COALESCED: u64 = 17;
 /// `TCP_DEFAULT_SCALING_RATIO` from 6.13: the share before a segment has come.
 const FIRST_SHARE: u64 = 128;
 /// `TCP_MSS_DEFAULT`: smaller segments tell nothing about the share (`tcp_initialize_rcv_mss`).
@@ -49,11 +47,13 @@ pub(super) struct DynamicWindow {
     unit: u64,
     /// Bytes of the buffer that data behind a hole take.
     held: u64,
+    /// Where these end; 0 without any.
+    held_end: u64,
     /// Bytes of the buffer that data take until the application reads them, at the end of this instant.
     queued: u64,
     queued_at: Time,
-    /// Segments of that.
-    waiting: u64,
+    /// Pieces of payload in the last packet of that (`tcp_try_coalesce`).
+    last_pieces: u32,
     /// Receiver's own RTT estimate, from timestamps.
     pub(super) rtt: Dur,
     rtt_echo: Time,
@@ -186,9 +186,16 @@ impl DynamicWindow {
         self.window_from = now;
     }
 
-    /// What data behind a hole take of the buffer.
-    fn coalesced(&self, bytes: u64) -> u64 {
-        bytes + bytes / self.rcv_mss * OVERHEAD / COALESCED
+    /// A packet with so many pieces of payload waits for the reader. The last one takes it in if it has room for all of
+    /// them, so that up to 17 segments share the overhead of one.
+    pub(super) fn queue(&mut self, now: Time, bytes: u64, pieces: u32) {
+        let last = if self.unread(now) == 0 { MOST_PIECES } else { self.last_pieces };
+        let own = if last + pieces <= MOST_PIECES { 0 } else { OVERHEAD };
+        // Larger ones are several packets in a list.
+        let more = u64::from(pieces.saturating_sub(1) / MOST_PIECES) * OVERHEAD;
+        self.last_pieces = if own > 0 { pieces.min(MOST_PIECES) } else { last + pieces };
+        self.queued = self.unread(now) + bytes + own + more;
+        self.queued_at = now;
     }
 
     /// Linux `tcp_grow_window`: gives whether there is room to grow.
@@ -209,13 +216,7 @@ impl DynamicWindow {
             return false; // a FIN alone
         }
         if self.is_measured {
-            let unread = self.unread(now);
-            // The first takes in the payload of the others that have room in it (`tcp_try_coalesce`).
-            let waiting = if unread == 0 { 0 } else { self.waiting };
-            self.waiting = waiting + u64::from(segments.max(1));
-            let heads = self.waiting.div_ceil(COALESCED) - waiting.div_ceil(COALESCED);
-            self.queued = unread + u64::from(len) + heads * OVERHEAD;
-            self.queued_at = now;
+            self.queue(now, len.into(), segments.max(1));
             self.measure_share(u64::from(len / segments.max(1)));
         }
         if !self.is_exact {
@@ -247,45 +248,59 @@ impl DynamicWindow {
         }
         let copied = self.rcv_nxt - self.measured_seq;
         if copied > self.space {
-            let window = 2 * copied + self.slack;
-            let growth = if self.is_exact && self.rtt < LOW_RTT {
-                window * self.rtt.as_micros() / LOW_RTT.as_micros()
-            } else {
-                2 * window * (copied - self.space) / self.space
-            };
-            self.enlarge(window + growth);
+            self.grow_buffer(copied);
             self.space = copied;
         }
         self.measured_seq = self.rcv_nxt;
         self.measured_from = now;
     }
 
-    /// `len` bytes beyond a hole arrived; what is `held` ends at `end`. Returns whether the window grew: Linux
-    /// `tcp_data_queue_ofo` with `tcp_grow_window`, and from 6.16 on `tcp_rcvbuf_grow`, so that a round trip of data
-    /// fits behind a hole, too.
-    pub(super) fn on_hole(&mut self, now: Time, len: u32, held: u64, end: u64) -> bool {
+    /// Room for twice `space`, for as much more as the sender may have sped up, and from 6.16 on for what is behind a
+    /// hole (`tcp_rcvbuf_grow`).
+    fn grow_buffer(&mut self, space: u64) {
+        let window = 2 * space + self.slack;
+        let growth = if self.is_exact && self.rtt < LOW_RTT {
+            window * self.rtt.as_micros() / LOW_RTT.as_micros()
+        } else {
+            2 * window * (space - self.space) / self.space
+        };
+        let behind = if self.is_exact { self.held_end.saturating_sub(self.rcv_nxt) } else { 0 };
+        self.enlarge(window + growth + behind);
+    }
+
+    /// `len` bytes beyond a hole arrived, and what was there takes them `in` or not. Returns whether the window grew:
+    /// Linux `tcp_data_queue_ofo` with `tcp_grow_window`, before a packet of its own counts, and from 6.16 on
+    /// `tcp_rcvbuf_grow`, so that a round trip of data fits behind a hole, too.
+    pub(super) fn on_hole(&mut self, now: Time, len: u32, is_in: bool, held: &Reassembly) -> bool {
         self.read(now);
+        if is_in {
+            self.hold(held);
+        }
         let grows = self.grow(now, len);
-        self.held = self.coalesced(held);
-        self.make_room(now, end);
+        self.hold(held);
+        self.make_room(now);
         grows
     }
 
-    /// What is held ends at `end`.
-    pub(super) fn make_room(&mut self, now: Time, end: u64) {
+    fn hold(&mut self, held: &Reassembly) {
+        self.held = held.bytes() + held.packets() * OVERHEAD;
+        self.held_end = held.end();
+    }
+
+    /// Something has arrived behind a hole.
+    pub(super) fn make_room(&mut self, now: Time) {
         self.read(now);
         if self.is_exact {
-            self.enlarge(2 * self.space + end.saturating_sub(self.rcv_nxt));
+            self.grow_buffer(self.space);
         }
     }
 
-    /// A hole is filled: `bytes` wait for the reader with what filled it, and others are still `held`.
-    pub(super) fn absorb(&mut self, now: Time, bytes: u64, held: u64) {
-        let waiting = if self.unread(now) == 0 { 0 } else { self.waiting };
-        self.waiting = waiting + bytes / self.rcv_mss;
-        self.queued = self.unread(now) + self.coalesced(bytes);
+    /// A hole is filled (`tcp_ofo_queue`): all up to `rcv_nxt` waits for the reader, and others are still `held`.
+    pub(super) fn absorb(&mut self, now: Time, rcv_nxt: u64, held: &Reassembly) {
+        self.queued = self.unread(now) + (rcv_nxt - self.rcv_nxt);
         self.queued_at = now;
-        self.held = self.coalesced(held);
+        self.rcv_nxt = rcv_nxt;
+        self.hold(held);
     }
 
     fn unread(&self, now: Time) -> u64 {

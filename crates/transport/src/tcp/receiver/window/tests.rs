@@ -156,7 +156,10 @@ fn what_is_held_beyond_a_hole_makes_room_from_6_16() {
     for (era, clamp) in [(Era::E6, 78_336), (Era::E7, 2 * 10 * 1448 + 100 * 1448)] {
         let mut window = window(era);
         window.on_data(Time(1_000_000), 1 + u64::from(MSS), MSS, 1);
-        window.on_hole(Time(2_000_000), MSS, u64::from(MSS), 1 + 101 * u64::from(MSS));
+        let mut held = Reassembly::new();
+        let last = 1 + 100 * u64::from(MSS);
+        held.hold((last, last + u64::from(MSS)), 1);
+        window.on_hole(Time(2_000_000), MSS, false, &held);
         assert!(window.clamp.abs_diff(clamp) <= 1, "{era:?}: {}", window.clamp);
     }
 }
