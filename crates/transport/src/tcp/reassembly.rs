@@ -119,16 +119,20 @@ impl Reassembly {
         self.recent.truncate(REMEMBERED);
     }
 
-    /// Data up to `rcv_nxt` is in order; gives how far the held data continues it, and shows the pieces of each packet
-    /// that is no longer held (Linux `tcp_ofo_queue`).
-    pub(crate) fn absorb(&mut self, mut rcv_nxt: u64, mut leaves: impl FnMut(u32)) -> u64 {
+    /// Data up to `rcv_nxt` is in order; gives how far the held data continues it, and shows the bytes and pieces of
+    /// each packet that is no longer held (Linux `tcp_ofo_queue`).
+    pub(crate) fn absorb(&mut self, mut rcv_nxt: u64, mut leaves: impl FnMut(u64, u32)) -> u64 {
+        let mut from = rcv_nxt;
         let reached = self.held.iter().take_while(|(s, _)| *s <= rcv_nxt).count();
         for (start, end) in self.held.drain(..reached) {
             self.bytes -= end - start;
             rcv_nxt = rcv_nxt.max(end);
         }
         let reached = self.packets.partition_point(|packet| packet.start < rcv_nxt);
-        self.packets.drain(..reached).for_each(|packet| leaves(packet.pieces));
+        for packet in self.packets.drain(..reached) {
+            leaves(packet.end.saturating_sub(from), packet.pieces);
+            from = from.max(packet.end);
+        }
         self.recent.retain(|(_, end)| *end > rcv_nxt);
         rcv_nxt
     }

@@ -252,8 +252,9 @@ impl Receiver {
         let had_holes = !self.out_of_order.is_empty();
         if had_holes {
             let Self { window, out_of_order, .. } = self;
-            self.rcv_nxt = out_of_order.absorb(self.rcv_nxt, |pieces| window.queue(now, 0, pieces));
-            window.absorb(now, self.rcv_nxt, out_of_order);
+            let queue = |bytes, pieces| window.queue(now, bytes, pieces);
+            self.rcv_nxt = out_of_order.absorb(self.rcv_nxt, queue);
+            window.absorb(self.rcv_nxt, out_of_order);
         }
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once

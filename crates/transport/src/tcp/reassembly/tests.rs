@@ -30,7 +30,7 @@ fn blocks_that_meet_are_one() {
     store(&mut r, (30, 40));
     store(&mut r, (20, 30));
     assert_eq!(r.report(Some((0, 5))).as_slice(), [(0, 5), (10, 40)]);
-    assert_eq!(r.absorb(10, |_| ()), 40);
+    assert_eq!(r.absorb(10, |_, _| ()), 40);
     assert!(r.is_empty() && r.report(None).is_empty());
 }
 
@@ -43,8 +43,8 @@ fn a_packet_takes_in_what_continues_it_up_to_17_pieces() {
     assert!(!r.hold((80, 90), 1) && r.hold((90, 100), 1), "what meets a packet does not join it");
     assert_eq!((r.bytes(), r.packets()), (200, 3));
     let mut pieces = Vec::new();
-    assert_eq!(r.absorb(80, |n| pieces.push(n)), 280);
-    assert_eq!((pieces, r.packets()), (vec![2, 17, 1], 0));
+    assert_eq!(r.absorb(80, |bytes, n| pieces.push((bytes, n))), 280);
+    assert_eq!((pieces, r.packets()), (vec![(20, 2), (170, 17), (10, 1)], 0));
     // A packet takes the place of those that it covers.
     assert!(!r.hold((300, 310), 1) && !r.hold((320, 330), 1) && !r.hold((290, 340), 5));
     assert_eq!((r.bytes(), r.packets()), (50, 1));
@@ -56,7 +56,7 @@ proptest! {
         let (mut r, mut next) = (Reassembly::new(), 0);
         for n in order {
             if n == next {
-                next = r.absorb(n + 1, |_| ());
+                next = r.absorb(n + 1, |_, _| ());
             } else {
                 store(&mut r, (n, n + 1));
             }

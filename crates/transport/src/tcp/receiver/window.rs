@@ -52,6 +52,9 @@ pub(super) struct DynamicWindow {
     /// Bytes of the buffer that data take until the application reads them, at the end of this instant.
     queued: u64,
     queued_at: Time,
+    /// Payload of that, and of its first packet.
+    payload: u64,
+    first: u64,
     /// Pieces of payload in the last packet of that (`tcp_try_coalesce`).
     last_pieces: u32,
     /// Receiver's own RTT estimate, from timestamps.
@@ -189,11 +192,19 @@ impl DynamicWindow {
     /// A packet with so many pieces of payload waits for the reader. The last one takes it in if it has room for all of
     /// them, so that up to 17 segments share the overhead of one.
     pub(super) fn queue(&mut self, now: Time, bytes: u64, pieces: u32) {
-        let last = if self.unread(now) == 0 { MOST_PIECES } else { self.last_pieces };
+        let is_first = self.unread(now) == 0;
+        if is_first {
+            (self.payload, self.first) = (0, 0);
+        }
+        let last = if is_first { MOST_PIECES } else { self.last_pieces };
         let own = if last + pieces <= MOST_PIECES { 0 } else { OVERHEAD };
         // Larger ones are several packets in a list.
         let more = u64::from(pieces.saturating_sub(1) / MOST_PIECES) * OVERHEAD;
         self.last_pieces = if own > 0 { pieces.min(MOST_PIECES) } else { last + pieces };
+        if own == 0 && self.first == self.payload || is_first {
+            self.first += bytes;
+        }
+        self.payload += bytes;
         self.queued = self.unread(now) + bytes + own + more;
         self.queued_at = now;
     }
@@ -246,12 +257,15 @@ impl DynamicWindow {
         if self.rtt == Dur::ZERO || now.since(self.measured_from) < self.rtt {
             return;
         }
-        let copied = self.rcv_nxt - self.measured_seq;
+        // The first packet is copied, and then measured; from 6.16 on what waits behind it is taken off.
+        let waiting = if self.is_exact { self.payload - self.first } else { 0 };
+        let read = self.rcv_nxt - waiting;
+        let copied = (read - self.measured_seq).saturating_sub(waiting);
         if copied > self.space {
             self.grow_buffer(copied);
             self.space = copied;
         }
-        self.measured_seq = self.rcv_nxt;
+        self.measured_seq = read;
         self.measured_from = now;
     }
 
@@ -296,9 +310,7 @@ impl DynamicWindow {
     }
 
     /// A hole is filled (`tcp_ofo_queue`): all up to `rcv_nxt` waits for the reader, and others are still `held`.
-    pub(super) fn absorb(&mut self, now: Time, rcv_nxt: u64, held: &Reassembly) {
-        self.queued = self.unread(now) + (rcv_nxt - self.rcv_nxt);
-        self.queued_at = now;
+    pub(super) fn absorb(&mut self, rcv_nxt: u64, held: &Reassembly) {
         self.rcv_nxt = rcv_nxt;
         self.hold(held);
     }
