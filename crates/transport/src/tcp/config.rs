@@ -305,6 +305,12 @@ impl Config {
         if self.era < Era::E5_15 { 44 } else { 44 + super::receiver::UNCOMPRESSED_SACKS }
     }
 
+    /// A controller hears of an ACK once all that it delivers is counted, its marks among it, and not before (Linux 6.15,
+    /// `tcp_in_ack_event`).
+    pub(super) fn counts_first(&self) -> bool {
+        self.era >= Era::E7
+    }
+
     /// SACK blocks that an ACK is sure to have room for: a held-back SACK is sent before a new block would push
     /// one out of these (`TCP_SACK_BLOCKS_EXPECTED`, 5.8; before, all that are remembered).
     pub(super) fn certain_sacks(&self) -> usize {

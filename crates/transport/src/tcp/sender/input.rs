@@ -67,6 +67,7 @@ impl Sender {
         let prior = if self.board.sacked > 0 { self.board.highest_sacked() } else { self.snd_una };
         self.tag_sacked(now, segment, &mut fx);
         let old = segment.ack < self.snd_una;
+        let mut news = None;
         if !old {
             fx.una_advanced = segment.ack > self.snd_una;
             if fx.una_advanced {
@@ -80,7 +81,10 @@ impl Sender {
             let acked_bytes = segment.ack - self.snd_una;
             self.snd_una = segment.ack;
             if self.ack_events {
-                self.notify_controller(now, segment, acked_bytes, window_update);
+                news = Some((acked_bytes, window_update));
+                if !self.config.counts_first() {
+                    self.notify_controller(now, segment, &mut news);
+                }
             }
             self.clean_acked(now, segment.ack, prior, &mut fx);
             if self.config.tso_buffers {
@@ -96,6 +100,7 @@ impl Sender {
         if fx.duplicate {
             self.recovery.rack.saw_duplicate(self.rate.delivered, self.recovery.sampled_delivered);
         }
+        self.notify_controller(now, segment, &mut news);
         self.process_probe_ack(now, segment.ack, &fx);
         let dubious = !fx.una_advanced
             || fx.data_sacked
@@ -130,14 +135,9 @@ impl Sender {
         self.config.checks_timestamps() && !repeats && segment.is_before(self.tsecr)
     }
 
-    /// Linux `tcp_in_ack_event`.
-    fn notify_controller(
-        &mut self,
-        now: Time,
-        segment: &Segment,
-        acked_bytes: u64,
-        window_update: bool,
-    ) {
+    /// Linux `tcp_in_ack_event`, once for each ACK: the bytes that it acknowledges, and whether it updates the window.
+    fn notify_controller(&mut self, now: Time, segment: &Segment, news: &mut Option<(u64, bool)>) {
+        let Some((acked_bytes, window_update)) = news.take() else { return };
         let path = self.path();
         let event = AckEvent {
             path: &path,
