@@ -28,6 +28,10 @@ pub(crate) struct Outstanding {
     /// It was retransmitted at some time: its RTT is ambiguous.
     pub(crate) ever_retransmitted: bool,
     pub(crate) tx: TxSnapshot,
+    /// It left in one packet with the segment before it.
+    joined: bool,
+    /// It left with PSH, and does again.
+    pub(crate) psh: bool,
     prev: Id,
     next: Id,
     listed: bool,
@@ -236,6 +240,23 @@ impl Scoreboard {
         }
         self.retransmit_hint = id;
         Some(id)
+    }
+
+    /// What the last segment is in its packet: `joined` to the one before it, and its PSH.
+    pub(crate) fn mark_last(&mut self, joined: bool, psh: bool) {
+        if let Some(last) = self.segments.back_mut() {
+            (last.joined, last.psh) = (joined, psh);
+        }
+    }
+
+    /// How many segments, at `most`, are sent again with this one, since they left in one packet (Linux
+    /// `tcp_retransmit_skb`), and their bytes. What was acknowledged of that has been cut out of it.
+    pub(crate) fn with_joined(&self, id: Id, most: u32) -> (u32, u64) {
+        let from = (id - self.first) as usize;
+        let waits = |s: &&Outstanding| s.joined && s.lost && !s.retransmitted;
+        let joined = self.segments.range(from + 1..).take_while(waits);
+        let count = 1 + joined.take(most.saturating_sub(1) as usize).count();
+        (count as u32, self.segments[from + count - 1].end() - self.segments[from].seq)
     }
 
     /// A segment was sent again.

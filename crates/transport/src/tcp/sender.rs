@@ -143,6 +143,9 @@ struct Pacing {
     /// What autosizing gives at least.
     least_burst: u32,
     burst_left: u32,
+    /// The segment that was sent again, and how many follow it in its packet.
+    again: u64,
+    again_left: u32,
     /// The last segment of the burst has PSH.
     pushes: bool,
     /// The pacer holds data back; its deadline counts.
@@ -274,6 +277,7 @@ impl Sender {
         self.snd_una = self.app.write_end + 1;
         self.snd_nxt = self.snd_una;
         self.pacing.burst_left = 0;
+        self.pacing.again_left = 0;
         self.recovery.probe_due = false;
         self.disarm();
     }

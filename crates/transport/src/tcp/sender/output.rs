@@ -52,10 +52,16 @@ impl Outgoing {
 impl Sender {
     #[inline]
     pub(super) fn next_packet(&mut self, now: Time) -> Option<Outgoing> {
+        if self.pacing.again_left > 0 {
+            self.pacing.again_left -= 1;
+            self.pacing.again += 1;
+            return Some(self.send_again(now, self.pacing.again));
+        }
         if self.pacing.burst_left > 0 {
             self.pacing.burst_left -= 1;
             let mut packet = self.send_new(now);
             packet.psh |= self.pacing.burst_left == 0 && self.pacing.pushes;
+            self.board.mark_last(true, packet.psh);
             return Some(packet);
         }
         match self.app.queue.push {
@@ -100,6 +106,11 @@ impl Sender {
             }
             let id = self.board.next_retransmit()?;
             self.recovery.undo.retransmitted(now);
+            let most = self.win.cwnd - self.board.in_flight();
+            let most = if self.config.tso_buffers { most.min(self.tso_segments()) } else { 1 };
+            let (segments, bytes) = self.board.with_joined(id, most);
+            (self.pacing.again, self.pacing.again_left) = (id, segments - 1);
+            self.pace(now, bytes);
             return Some(self.send_again(now, id));
         }
         let Some(burst) = self.burst_size(now) else {
@@ -112,17 +123,19 @@ impl Sender {
             return None;
         }
         let end = self.burst_end(burst);
-        self.pacing.pacer.departed(
-            now,
-            end - self.snd_nxt,
-            self.paced().then_some(self.pacing.rate),
-            self.sent.segments,
-        );
+        self.pace(now, end - self.snd_nxt);
         self.pacing.burst_left = burst - 1;
         self.pacing.pushes = self.leaves_queue(end) || (burst > 1 && self.config.push_bursts);
         let mut packet = self.send_new(now);
         packet.psh |= burst == 1 && self.pacing.pushes;
+        self.board.mark_last(false, packet.psh);
         Some(packet)
+    }
+
+    /// A packet with so much payload leaves.
+    fn pace(&mut self, now: Time, bytes: u64) {
+        let rate = self.paced().then_some(self.pacing.rate);
+        self.pacing.pacer.departed(now, bytes, rate, self.sent.segments);
     }
 
     /// Where this many segments end, the last of which may be short.
@@ -170,17 +183,7 @@ impl Sender {
         if window_room < mss.min(write_room) || buffer_room < mss.min(write_room) {
             return None;
         }
-        let gso_max = (GSO_MAX_BYTES / mss) as u32;
-        let max_segments = self
-            .pacing
-            .burst
-            .unwrap_or_else(|| {
-                // Linux `tcp_tso_autosize`: a millisecond (2⁻¹⁰ s) of the pacing rate.
-                let bytes = (self.pacing.rate.bytes_per_sec() >> 10) + self.short_path_bytes();
-                let bytes = bytes.min(GSO_MAX_BYTES);
-                ((bytes / mss) as u32).max(self.pacing.least_burst)
-            })
-            .min(gso_max);
+        let max_segments = self.tso_segments();
         let congestion_room = u64::from(self.win.cwnd - in_flight) * mss;
         // Linux `tcp_cwnd_test`: a burst is at most half of cwnd, so that ACKs keep coming.
         let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
@@ -208,6 +211,18 @@ impl Sender {
         // The window ends within a segment (`tcp_mss_split_point`).
         let short = !window_room.is_multiple_of(mss) && self.may_send_short();
         Some((window_room / mss) as u32 + u32::from(short))
+    }
+
+    /// Segments of a packet (Linux `tcp_tso_segs`).
+    fn tso_segments(&self) -> u32 {
+        let mss = u64::from(self.mss);
+        let autosized = || {
+            // Linux `tcp_tso_autosize`: a millisecond (2⁻¹⁰ s) of the pacing rate.
+            let bytes = (self.pacing.rate.bytes_per_sec() >> 10) + self.short_path_bytes();
+            let bytes = bytes.min(GSO_MAX_BYTES);
+            ((bytes / mss) as u32).max(self.pacing.least_burst)
+        };
+        self.pacing.burst.unwrap_or_else(autosized).min((GSO_MAX_BYTES / mss) as u32)
     }
 
     /// Minshall's form of Nagle's algorithm: no second short segment is outstanding, unless the application pushes
@@ -241,6 +256,8 @@ impl Sender {
         {
             self.pacing.burst_left -= 1;
             let next = self.send_new(now);
+            let ends = self.pacing.burst_left == 0 && self.pacing.pushes;
+            self.board.mark_last(true, next.psh || ends);
             debug_assert!(next.seq == packet.seq + u64::from(packet.len));
             debug_assert!(next.payload() <= size && !next.cwr);
             packet.gso_size = size;
@@ -336,23 +353,18 @@ impl Sender {
         let idle = self.board.in_flight() == 0;
         let tx = self.rate.sent(now, self.board.packets_out() == 0, self.board.in_flight());
         self.board.retransmit(id, now, tx);
-        let (seq, len) = {
+        let (seq, len, psh) = {
             let s = self.board.get(id);
-            (s.seq, s.len)
+            (s.seq, s.len, s.psh)
         };
         self.recovery.prr.sent(1);
         self.sent.again += 1;
-        self.pacing.pacer.departed(
-            now,
-            u64::from(len),
-            self.paced().then_some(self.pacing.rate),
-            self.sent.segments,
-        );
         self.note_sent(now, len, true, idle);
         if self.timer == Timer::None || seq == self.snd_una {
             self.rearm_rto(now);
         }
-        self.outgoing(seq, len, false)
+        let packet = self.outgoing(seq, len, false);
+        Outgoing { psh: packet.psh || psh, ..packet }
     }
 
     /// A tail-loss probe: new data if the receiver has room, else the last segment again (RFC 8985 7.3;
@@ -372,6 +384,7 @@ impl Sender {
             Outgoing { psh: packet.psh || psh, ..packet }
         } else {
             let id = self.board.last_id().expect("a probe is armed only with data outstanding");
+            self.pace(now, u64::from(self.board.get(id).len));
             self.send_again(now, id)
         };
         if !is_new || self.config.probes_once() {
