@@ -256,6 +256,9 @@ impl Receiver {
             self.rcv_nxt = out_of_order.absorb(self.rcv_nxt, queue);
             window.absorb(self.rcv_nxt, out_of_order);
         }
+        if segment.len > 0 {
+            self.window.arrived(now);
+        }
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
         }

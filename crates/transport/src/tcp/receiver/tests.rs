@@ -244,6 +244,7 @@ fn window_grows_with_what_is_read_and_never_shrinks() {
     for ms in 1..400 {
         rcv_nxt += 20 * 1448;
         window.on_data(Time(ms * 1_000_000), rcv_nxt, 1448, 1);
+        window.arrived(Time(ms * 1_000_000));
         let edge = rcv_nxt + u64::from(window.advertise(Time(ms * 1_000_000)));
         assert!(edge >= last);
         last = edge;

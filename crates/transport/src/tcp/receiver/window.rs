@@ -231,9 +231,7 @@ impl DynamicWindow {
             self.measure_share(u64::from(len / segments.max(1)));
         }
         if !self.is_exact {
-            let grows = self.grow(now, len);
-            self.adjust(now);
-            return grows;
+            return self.grow(now, len);
         }
         if self.measured_from == Time::NEVER {
             self.measured_from = now; // the connection has just been opened (`tcp_init_buffer_space`)
@@ -241,6 +239,13 @@ impl DynamicWindow {
         self.measure_window(now);
         self.is_unread = true;
         self.grow(now, len)
+    }
+
+    /// All that a segment has brought is in the queue. Before 6.16 the application is taken to read it at once.
+    pub(super) fn arrived(&mut self, now: Time) {
+        if !self.is_exact {
+            self.adjust(now);
+        }
     }
 
     /// The application reads at the end of an instant, after what that instant brought was acknowledged.
