@@ -220,9 +220,10 @@ fn check_queue(key: &str, spec: &aqm::Spec, kernel: &Capabilities) -> Result<(),
     }
     let refused = |part: &&Part| !part.is_default && kernel.refuses(kind, part.name);
     match spelled.parts.iter().find(refused) {
-        Some(part) => {
-            refuse(format!("Linux {release} or its tc refuses `{}` of `{kind}`", part.text))
-        }
+        Some(part) => refuse(format!(
+            "Linux {release} or its tc refuses or ignores `{}` of `{kind}`",
+            part.text
+        )),
         None => Ok(()),
     }
 }

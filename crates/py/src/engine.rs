@@ -21,10 +21,10 @@ use crate::own;
 /// One series: name, unit, times in seconds, values.
 type Series<'py> = (String, Cow<'static, str>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-fn series<'py>(
-    py: Python<'py>,
+fn series(
+    py: Python<'_>,
     columns: impl IntoIterator<Item = impl Borrow<Column>>,
-) -> PyResult<Vec<Series<'py>>> {
+) -> PyResult<Vec<Series<'_>>> {
     let arrays = |column: &Column| {
         let Column { name, unit, t, v } = column;
         Ok((name.clone(), unit.clone(), array(py, t)?, array(py, v)?))

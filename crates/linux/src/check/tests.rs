@@ -151,7 +151,7 @@ fn a_kernel_may_lack_what_mainline_has() {
     assert_eq!(refusal(&[], &kernel).as_deref(), Some(line));
     let mut kernel = linux72();
     kernel.qdiscs.insert("fq_codel".to_owned(), ["flows".to_owned()].into());
-    let line = "link.bneck.qdisc: not on this engine: Linux 7.2.13 or its tc refuses `flows 1` of `fq_codel`";
+    let line = "link.bneck.qdisc: not on this engine: Linux 7.2.13 or its tc refuses or ignores `flows 1` of `fq_codel`";
     assert_eq!(refusal(&[], &kernel).as_deref(), Some(line));
 }
 

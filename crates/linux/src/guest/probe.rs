@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use rustix::time::{ClockId, clock_getres};
 use sojourn_core::spec::Kernel;
@@ -118,7 +120,24 @@ fn discipline(entry: &Entry) -> Option<(String, BTreeSet<String>)> {
             }
         }
     }
+    if entry.name == "red" && !refused.contains("adaptive") && !adapts() {
+        refused.insert("adaptive".to_owned());
+    }
     Some((entry.name.to_owned(), refused))
+}
+
+/// Whether Adaptive RED lowers the probability of an empty queue within two of its half seconds. With `TCA_RED_FLAGS`,
+/// which iproute2 7.3 sends, Linux 7.2 shows the flag and starts no timer.
+fn adapts() -> bool {
+    let red =
+        "red limit 60000 min 6000 max 18000 avpkt 1000 adaptive probability 0.5 bandwidth 1Mbit";
+    if !tc(&format!("qdisc add dev {DEVICE} root handle 1: {red}")) {
+        return false;
+    }
+    thread::sleep(Duration::from_millis(1100));
+    let shown = Command::new("tc").args(["-d", "qdisc", "show", "dev", DEVICE]).output();
+    tc(&format!("qdisc del dev {DEVICE} root"));
+    shown.is_ok_and(|shown| !String::from_utf8_lossy(&shown.stdout).contains("probability 0.5"))
 }
 
 fn works(kind: &str, parameters: &str) -> bool {
