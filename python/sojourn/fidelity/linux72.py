@@ -14,8 +14,8 @@ from sojourn.suites import linux72, linux72_prague
 
 #: Why a row misses its tolerance, by key or by id.
 STARTUP = (
-    "the kernel's runs begin at one instant: with BBR's start 0 to 2.7 ms later (six runs each) Linux sends 1.0 to 2.9 % "
-    "of BBR's segments again, ours 1.0 to 3.3 %, as its STARTUP ends sooner or later beside CUBIC"
+    "the kernel's runs begin at one instant: with BBR's start 0 to 2.7 ms later (six runs each) Linux sends 1.0 to "
+    "2.9 % of BBR's segments again, ours 1.0 to 3.3 %, as its STARTUP ends sooner or later beside CUBIC"
 )
 FIFO = (
     "both repeat as many segments as in the kernel, but share equally, where the kernel leaves Prague 57 %: which flow "
