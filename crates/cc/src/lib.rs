@@ -70,8 +70,8 @@ pub trait Controller: Send {
 
     /// An acknowledgement that is not older than `snd_una` arrived (Linux `in_ack_event`, called by
     /// `tcp_ack()`): `snd_una` has advanced and SACKs are tagged, but neither are segments
-    /// cumulatively acknowledged nor the state machine has run. Whoever sets cwnd here does so in
-    /// every state. Called only if [`Controller::hears_ack_events`].
+    /// cumulatively acknowledged nor the state machine has run; from Linux 6.15 on segments are, and the marks
+    /// of this one counted. Whoever sets cwnd here does so in every state. Called only if [`Controller::hears_ack_events`].
     fn on_ack_event(&mut self, _now: Time, _event: &AckEvent<'_>, _win: &mut Window) {}
 
     /// Whether [`Controller::on_ack_event`] is implemented; constant. Most controllers have no use for

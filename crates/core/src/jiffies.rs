@@ -44,7 +44,15 @@ impl Jiffies {
     /// When a timer that is set at `now` to fire `jiffies` later does fire. So as never to fire
     /// early, the timer wheel adds a jiffy to delays below 64, and rounds longer ones up to the
     /// next multiple of 8, 64, ... jiffies. Linux 6.12 `calc_wheel_index`.
+    #[inline]
     pub fn expiry(self, now: Time, jiffies: u64) -> Time {
+        if jiffies < 64 {
+            return Time((self.at(now) + jiffies + 1) * self.tick_ns);
+        }
+        self.rounded_expiry(now, jiffies)
+    }
+
+    fn rounded_expiry(self, now: Time, jiffies: u64) -> Time {
         let (mut shift, mut most) = (0, 63);
         while jiffies > most && shift < 24 {
             shift += 3;

@@ -29,7 +29,7 @@ pub(crate) struct Outstanding {
     pub(crate) ever_retransmitted: bool,
     pub(crate) tx: TxSnapshot,
     /// It left in one packet with the segment before it.
-    joined: bool,
+    pub(crate) joined: bool,
     /// It left with PSH, and does again.
     pub(crate) psh: bool,
     prev: Id,
@@ -240,13 +240,6 @@ impl Scoreboard {
         }
         self.retransmit_hint = id;
         Some(id)
-    }
-
-    /// What the last segment is in its packet: `joined` to the one before it, and its PSH.
-    pub(crate) fn mark_last(&mut self, joined: bool, psh: bool) {
-        if let Some(last) = self.segments.back_mut() {
-            (last.joined, last.psh) = (joined, psh);
-        }
     }
 
     /// How many segments, at `most`, are sent again with this one, since they left in one packet (Linux

@@ -52,17 +52,14 @@ impl Outgoing {
 impl Sender {
     #[inline]
     pub(super) fn next_packet(&mut self, now: Time) -> Option<Outgoing> {
+        if self.pacing.burst_left > 0 {
+            self.pacing.burst_left -= 1;
+            return Some(self.send_new(now, true));
+        }
         if self.pacing.again_left > 0 {
             self.pacing.again_left -= 1;
             self.pacing.again += 1;
             return Some(self.send_again(now, self.pacing.again));
-        }
-        if self.pacing.burst_left > 0 {
-            self.pacing.burst_left -= 1;
-            let mut packet = self.send_new(now);
-            packet.psh |= self.pacing.burst_left == 0 && self.pacing.pushes;
-            self.board.mark_last(true, packet.psh);
-            return Some(packet);
         }
         match self.app.queue.push {
             Push::All => self.begin_burst(now),
@@ -126,10 +123,7 @@ impl Sender {
         self.pace(now, end - self.snd_nxt);
         self.pacing.burst_left = burst - 1;
         self.pacing.pushes = self.leaves_queue(end) || (burst > 1 && self.config.push_bursts);
-        let mut packet = self.send_new(now);
-        packet.psh |= burst == 1 && self.pacing.pushes;
-        self.board.mark_last(false, packet.psh);
-        Some(packet)
+        Some(self.send_new(now, false))
     }
 
     /// A packet with so much payload leaves.
@@ -255,9 +249,7 @@ impl Sender {
             && packet.payload() == segments * size
         {
             self.pacing.burst_left -= 1;
-            let next = self.send_new(now);
-            let ends = self.pacing.burst_left == 0 && self.pacing.pushes;
-            self.board.mark_last(true, next.psh || ends);
+            let next = self.send_new(now, true);
             debug_assert!(next.seq == packet.seq + u64::from(packet.len));
             debug_assert!(next.payload() <= size && !next.cwr);
             packet.gso_size = size;
@@ -266,7 +258,6 @@ impl Sender {
             packet.psh |= next.psh || self.config.push_bursts;
             segments += 1;
         }
-        packet.psh |= self.pacing.burst_left == 0 && self.pacing.pushes;
     }
 
     /// What a short path adds to a burst, since aggregates cost no delay there that counts (Linux
@@ -306,7 +297,7 @@ impl Sender {
         self.board.head().is_some_and(|head| now.since(head.sent) >= age)
     }
 
-    pub(super) fn send_new(&mut self, now: Time) -> Outgoing {
+    pub(super) fn send_new(&mut self, now: Time, joined: bool) -> Outgoing {
         let idle = self.board.packets_out() == 0;
         if idle && self.sent.segments > 0 {
             self.restart(now, now.since(self.sent.last));
@@ -321,20 +312,24 @@ impl Sender {
         let len = payload + u32::from(fin);
         let tx = self.rate.sent(now, idle, self.board.in_flight());
         let seq = self.snd_nxt;
-        self.board.push(Outstanding::new(seq, len, now, tx));
+        let cwr = std::mem::take(&mut self.ecn.cwr_pending);
+        let mut packet = self.outgoing(seq, len, cwr);
+        packet.psh |= self.pacing.burst_left == 0 && self.pacing.pushes;
+        let mut segment = Outstanding::new(seq, len, now, tx);
+        (segment.joined, segment.psh) = (joined, packet.psh);
+        self.board.push(segment);
         self.snd_nxt += u64::from(len);
         if payload < self.mss {
             self.sent.short_end = self.snd_nxt;
         }
         self.recovery.prr.sent(1);
         self.usage.sent_in_round = true;
-        let cwr = std::mem::take(&mut self.ecn.cwr_pending);
         self.note_sent(now, len, false, idle);
         if self.timer != Timer::Reorder && !self.probe_after_data(now) && self.timer == Timer::None
         {
             self.rearm_rto(now);
         }
-        self.outgoing(seq, len, cwr)
+        packet
     }
 
     /// Linux `tcp_slow_start_after_idle_check`: half the window for each RTO of idleness.
@@ -379,9 +374,8 @@ impl Sender {
         }
         self.sent.probes += 1;
         let packet = if is_new {
-            let psh = self.leaves_queue(self.burst_end(1));
-            let packet = self.send_new(now);
-            Outgoing { psh: packet.psh || psh, ..packet }
+            self.pacing.pushes = self.leaves_queue(self.burst_end(1));
+            self.send_new(now, false)
         } else {
             let id = self.board.last_id().expect("a probe is armed only with data outstanding");
             self.pace(now, u64::from(self.board.get(id).len));
