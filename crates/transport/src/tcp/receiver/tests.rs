@@ -458,3 +458,26 @@ fn a_reader_who_empties_a_nearly_full_buffer_shows_the_window_that_this_opens() 
         }
     }
 }
+
+// Linux 7.2, drawn case 75: over a round trip of 187 ms a pause of 500 ms is none, for the timeout of a host that has
+// seen the handshake alone is thrice that (tcp_rtt_estimator). Over one of 50 ms it is 250 ms.
+#[test]
+fn a_pause_is_longer_than_three_round_trips_of_the_handshake() {
+    for (rtt_ms, pause_ms, at_once) in [(187, 500, 0), (187, 600, 1), (50, 240, 0), (50, 260, 1)] {
+        let mut rx = open();
+        let at = |ms: u64| Time(1 + 1_000_000 * ms);
+        for n in 0..=STEADY {
+            rx.on_packet(at(rtt_ms + n), &data(n), Ecn::Ect1);
+            acks(&mut rx, at(rtt_ms + n));
+        }
+        let mut after = at(rtt_ms + STEADY + pause_ms);
+        acks(&mut rx, after);
+        rx.on_packet(after, &data(STEADY + 1), Ecn::Ect1);
+        acks(&mut rx, after);
+        after = after + Dur::from_millis(1);
+        rx.on_packet(after, &data(STEADY + 2), Ecn::Ect1);
+        acks(&mut rx, after);
+        rx.on_packet(after, &data(STEADY + 3), Ecn::Ect1);
+        assert_eq!(acks(&mut rx, after).len(), at_once, "{rtt_ms} {pause_ms}");
+    }
+}

@@ -53,3 +53,24 @@ fn cumulative_ack_clears_every_count() {
     assert_eq!((board.packets_out(), board.sacked, board.lost, board.retransmitted), (0, 0, 0, 0));
     assert_eq!(sent_order(&board), [] as [u64; 0]);
 }
+
+#[test]
+fn lost_segments_of_one_packet_go_together_up_to_a_hole_in_it() {
+    let mut board = Scoreboard::new();
+    for i in 0..9 {
+        let mut segment = Outstanding::new(i * 10, 10, Time(i), TxSnapshot::default());
+        // Two packets: 0 to 5, and 6 to 8.
+        segment.joined = i % 6 > 0;
+        board.push(segment);
+    }
+    board.tag_sacked(&[(30, 40)], |_| ());
+    (0..9).filter(|id| *id != 3).for_each(|id| {
+        board.mark_lost(id);
+    });
+    assert_eq!(board.with_joined(0, 8), (3, 30), "what was acknowledged is cut out");
+    assert_eq!(board.with_joined(0, 2), (2, 20));
+    assert_eq!(board.with_joined(4, 8), (2, 20), "another packet follows");
+    board.retransmit(7, Time(20), TxSnapshot::default());
+    assert_eq!(board.with_joined(6, 8), (1, 10), "a retransmission is in flight");
+    assert_eq!(board.with_joined(8, 8), (1, 10));
+}

@@ -196,3 +196,29 @@ fn what_waits_for_the_reader_shares_one_overhead() {
     }
     assert_eq!(window.queued, 18 * 1448 + 2 * OVERHEAD);
 }
+
+// As in drawn case 930 beside 7.2: 30 segments wait once a hole is filled. The first packet is read and measured, and 13
+// segments that wait behind its 17 are taken off, so that the buffer stays as it is for a round trip.
+#[test]
+fn what_waits_behind_the_first_packet_is_not_read_yet() {
+    let mut window = window(Era::E7);
+    sample(&mut window, 0, 80);
+    let now = Time(160_000_000);
+    window.on_data(Time(1_000_000), 1 + u64::from(MSS), MSS, 1);
+    window.advertise(Time(1_000_001));
+    let (before, mut held) = (window.buffer, Reassembly::new());
+    window.measured_from = Time::ZERO;
+    window.on_data(now, 1 + 2 * u64::from(MSS), MSS, 1);
+    window.queue(now, 16 * u64::from(MSS), 16);
+    window.queue(now, 13 * u64::from(MSS), 13);
+    window.absorb(1 + 31 * u64::from(MSS), &held);
+    window.advertise(now + Dur(1));
+    assert_eq!((window.measured_seq, window.buffer), (1 + 18 * u64::from(MSS), before));
+    // A hole that is still there has room in the buffer, too.
+    let behind = 1 + 300 * u64::from(MSS);
+    held.hold((behind, behind + u64::from(MSS)), 1);
+    window.hold(&held);
+    window.grow_buffer(window.space);
+    let room = 2 * window.space + 270 * u64::from(MSS);
+    assert_eq!(window.buffer, room * 256 / window.share);
+}
