@@ -474,7 +474,7 @@ fn a_pause_is_longer_than_three_round_trips_of_the_handshake() {
         acks(&mut rx, after);
         rx.on_packet(after, &data(STEADY + 1), Ecn::Ect1);
         acks(&mut rx, after);
-        after = after + Dur::from_millis(1);
+        after += Dur::from_millis(1);
         rx.on_packet(after, &data(STEADY + 2), Ecn::Ect1);
         acks(&mut rx, after);
         rx.on_packet(after, &data(STEADY + 3), Ecn::Ect1);
