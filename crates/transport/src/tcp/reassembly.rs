@@ -85,7 +85,7 @@ impl Reassembly {
         }
     }
 
-    /// Keeps `range`, which came as so many `pieces`. Returns whether another packet took it in, which is the one
+    /// Keeps `range`, whose payload has this number of `pieces`. Returns whether another packet took it in, which is the one
     /// that it continues (Linux `tcp_ooo_try_coalesce`): packets that meet once a hole between them is filled stay two.
     pub(crate) fn hold(&mut self, range: Range, pieces: u32) -> bool {
         self.bytes += insert(&mut self.held, range);

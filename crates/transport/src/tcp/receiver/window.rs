@@ -189,7 +189,7 @@ impl DynamicWindow {
         self.window_from = now;
     }
 
-    /// A packet with so many pieces of payload waits for the reader. The last one takes it in if it has room for all of
+    /// A packet whose payload has `pieces` waits for the reader. The last one takes it in if it has room for all of
     /// them, so that up to 17 segments share the overhead of one.
     pub(super) fn queue(&mut self, now: Time, bytes: u64, pieces: u32) {
         let is_first = self.unread(now) == 0;

@@ -126,7 +126,7 @@ impl Sender {
         Some(self.send_new(now, false))
     }
 
-    /// A packet with so much payload leaves.
+    /// A packet with `bytes` of payload leaves.
     fn pace(&mut self, now: Time, bytes: u64) {
         let rate = self.paced().then_some(self.pacing.rate);
         self.pacing.pacer.departed(now, bytes, rate, self.sent.segments);
