@@ -264,7 +264,8 @@ impl DynamicWindow {
         }
         // The first packet is copied, and then measured; from 6.16 on what waits behind it is taken off.
         let waiting = if self.is_exact { self.payload - self.first } else { 0 };
-        let read = self.rcv_nxt - waiting;
+        // Segments that overlap count twice in what waits.
+        let read = self.rcv_nxt.saturating_sub(waiting).max(self.measured_seq);
         let copied = (read - self.measured_seq).saturating_sub(waiting);
         if copied > self.space {
             self.grow_buffer(copied);
@@ -287,7 +288,7 @@ impl DynamicWindow {
         self.enlarge(window + growth + behind);
     }
 
-    /// `len` bytes beyond a hole arrived, and what was there takes them `in` or not. Returns whether the window grew:
+    /// `len` bytes beyond a hole arrived; `is_in` if a packet that was there took them in. Returns whether the window grew:
     /// Linux `tcp_data_queue_ofo` with `tcp_grow_window`, before a packet of its own counts, and from 6.16 on
     /// `tcp_rcvbuf_grow`, so that a round trip of data fits behind a hole, too.
     pub(super) fn on_hole(&mut self, now: Time, len: u32, is_in: bool, held: &Reassembly) -> bool {

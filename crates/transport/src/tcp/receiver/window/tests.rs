@@ -222,3 +222,17 @@ fn what_waits_behind_the_first_packet_is_not_read_yet() {
     let room = 2 * window.space + 270 * u64::from(MSS);
     assert_eq!(window.buffer, room * 256 / window.share);
 }
+
+#[test]
+fn copies_that_wait_take_nothing_back_that_was_read() {
+    let mut window = window(Era::E7);
+    sample(&mut window, 0, 80);
+    window.measured_from = Time::ZERO;
+    window.measured_seq = 1 + 20 * u64::from(MSS);
+    // Forty segments in one instant, of which two are new.
+    (0..40).for_each(|_| {
+        window.on_data(Time(160_000_000), 1 + 22 * u64::from(MSS), MSS, 1);
+    });
+    window.advertise(Time(160_000_001));
+    assert_eq!(window.measured_seq, 1 + 20 * u64::from(MSS));
+}
