@@ -305,6 +305,16 @@ impl Config {
         if self.era < Era::E5_15 { 44 } else { 44 + super::receiver::UNCOMPRESSED_SACKS }
     }
 
+    /// A delivery-rate sample is of the segment that was sent last (5.19 `tcp_skb_sent_after`).
+    pub(super) fn samples_last_sent(&self) -> bool {
+        self.era >= Era::E6
+    }
+
+    /// The timer of delayed ACKs sends SACKs that are held back, though no ACK is due (6.10 `tcp_delack_timer_handler`).
+    pub(super) fn flushes_sacks(&self) -> bool {
+        self.era >= Era::E7
+    }
+
     /// A controller hears of an ACK once all that it delivers is counted, its marks among it, and not before (Linux 6.15,
     /// `tcp_in_ack_event`).
     pub(super) fn counts_first(&self) -> bool {

@@ -27,14 +27,30 @@ pub(crate) struct RateEstimator {
     pub(crate) lost: u64,
     delivered_at: Time,
     first_tx: Time,
-    /// `delivered` value up to which samples are application-limited; zero if none.
+    /// What is sent while no more than this is delivered is application-limited. That is the first flight, too: the
+    /// application writes when nothing waits (`tcp_rate_check_app_limited` in `tcp_sendmsg`).
     app_limited_until: u64,
+    /// Of what an ACK delivers that sent last is the sample (Linux 5.19); before, that sent after the most was delivered.
+    takes_last: bool,
     /// The sample that `ss` shows.
     shown: Option<(u32, Dur, bool)>,
-    pending: Option<(TxSnapshot, Dur)>,
+    pending: Option<Pending>,
+}
+
+/// The segment of a sample.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    snapshot: TxSnapshot,
+    /// When it was sent, and its last byte.
+    sent: (Time, u64),
+    send_time: Dur,
 }
 
 impl RateEstimator {
+    pub(crate) fn new(takes_last: bool) -> Self {
+        Self { takes_last, ..Self::default() }
+    }
+
     /// A segment leaves; `idle` if nothing was outstanding. `in_flight` is without it (Linux
     /// tcp_rate_skb_sent()).
     pub(crate) fn sent(&mut self, now: Time, idle: bool, in_flight: u32) -> TxSnapshot {
@@ -49,21 +65,26 @@ impl RateEstimator {
             delivered_at: self.delivered_at,
             first_tx: self.first_tx,
             in_flight: in_flight + 1,
-            app_limited: self.app_limited_until != 0,
+            app_limited: self.delivered <= self.app_limited_until,
             consumed: false,
         }
     }
 
-    /// A segment sent at `sent` was acknowledged or SACKed: the one sent last is the sample (Linux
-    /// tcp_rate_skb_delivered()).
+    /// The segment up to `end` that was sent at `sent` was acknowledged or SACKed (Linux tcp_rate_skb_delivered(),
+    /// tcp_skb_sent_after()).
     #[inline]
-    pub(crate) fn segment_delivered(&mut self, snapshot: &TxSnapshot, sent: Time) {
+    pub(crate) fn segment_delivered(&mut self, snapshot: &TxSnapshot, sent: Time, end: u64) {
         if snapshot.consumed {
             return;
         }
-        if self.pending.is_none_or(|(p, _)| snapshot.delivered > p.delivered) {
-            self.pending = Some((*snapshot, sent.since(snapshot.first_tx)));
-            self.first_tx = sent;
+        let sent = (sent, end);
+        let is_later = |p: Pending| {
+            if self.takes_last { sent > p.sent } else { snapshot.delivered > p.snapshot.delivered }
+        };
+        if self.pending.is_none_or(is_later) {
+            let send_time = sent.0.since(snapshot.first_tx);
+            self.pending = Some(Pending { snapshot: *snapshot, sent, send_time });
+            self.first_tx = sent.0;
         }
     }
 
@@ -81,12 +102,12 @@ impl RateEstimator {
     /// The application had nothing to send with `in_flight` outstanding (Linux
     /// tcp_rate_check_app_limited()).
     pub(crate) fn app_limited(&mut self, in_flight: u32) {
-        self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
+        self.app_limited_until = self.delivered + u64::from(in_flight);
     }
 
     /// Delivered count when the segment of the running sample was sent.
     pub(crate) fn sampled_delivered(&self) -> Option<u64> {
-        self.pending.map(|(snapshot, _)| snapshot.delivered)
+        self.pending.map(|pending| pending.snapshot.delivered)
     }
 
     /// Ends an acknowledgement that delivered `newly` segments; a valid sample, if any (Linux
@@ -99,13 +120,10 @@ impl RateEstimator {
         min_rtt: Dur,
         ack_delayed: bool,
     ) -> Option<RateSample> {
-        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
-            self.app_limited_until = 0;
-        }
         if newly > 0 {
             self.delivered_at = now;
         }
-        let (snapshot, send_time) = self.pending.take()?;
+        let Pending { snapshot, send_time, .. } = self.pending.take()?;
         let interval = send_time.max(now.since(snapshot.delivered_at));
         if interval < min_rtt || interval == Dur::ZERO {
             return None;

@@ -63,6 +63,8 @@ pub struct Receiver {
     /// When the SYN was answered; `NEVER` if more than once.
     answered: Time,
     delayed_at: Time,
+    /// When the timer of delayed ACKs fires, which an ACK that leaves before does not stop.
+    delack_timer: Time,
     /// The application reads, and TCP acknowledges what it has read.
     read_at: Time,
     compressed_at: Time,
@@ -112,6 +114,7 @@ impl Receiver {
             handshake_rtt: Dur::ZERO,
             answered: Time::ZERO,
             delayed_at: Time::NEVER,
+            delack_timer: Time::NEVER,
             read_at: Time::NEVER,
             compressed_at: Time::NEVER,
             compressed: 0,
@@ -275,15 +278,28 @@ impl Receiver {
             self.ack_now = true;
             return;
         }
-        if !self.out_of_order.is_empty() {
+        if self.out_of_order.is_empty() {
+            self.delay(now);
+        } else {
             self.schedule_sack(now);
-        } else if self.delayed_at == Time::NEVER {
-            self.delayed_at = self.jiffies.expiry(now, self.ato.min(self.ato_max));
         }
         // Linux tcp_cleanup_rbuf: where the window does not move the reader acknowledges, once all that arrived
         // in this instant is in the queue. It takes no time there; here the next nanosecond is after all of it.
         if (second || pushed || self.reading_opens(now)) && self.read_at == Time::NEVER {
             self.read_at = now + Dur(1);
+        }
+    }
+
+    /// Linux `tcp_send_delayed_ack`: an ACK that is nearly due leaves now.
+    fn delay(&mut self, now: Time) {
+        let ato = self.ato.min(self.ato_max);
+        if self.delayed_at != Time::NEVER && self.delayed_at <= self.jiffies.expiry(now, ato / 4) {
+            self.ack_now = true;
+            return;
+        }
+        self.delayed_at = self.delayed_at.min(self.jiffies.expiry(now, ato));
+        if self.config.flushes_sacks() {
+            self.delack_timer = self.delayed_at;
         }
     }
 
@@ -365,6 +381,9 @@ impl Receiver {
             };
             let share = rtt * u64::from(config.comp_sack_rtt_percent) / 100;
             self.compressed_at = now + COMPRESSION_MAX.min(share) + config.comp_sack_slack;
+            if self.delack_timer <= now {
+                self.delack_timer = Time::NEVER;
+            }
         }
     }
 
@@ -474,11 +493,19 @@ impl Endpoint for Receiver {
     }
 
     fn deadline(&self) -> Time {
-        self.delayed_at.min(self.read_at).min(self.compressed_at).min(self.gro.due())
+        // tcp_delack_timer_handler: SACKs that are held back leave with it.
+        let held = match self.compressed_at {
+            Time::NEVER => Time::NEVER,
+            at => at.min(self.delack_timer),
+        };
+        self.delayed_at.min(self.read_at).min(held).min(self.gro.due())
     }
 
     fn on_timer(&mut self, now: Time) {
-        if self.delayed_at <= now {
+        let flushes = self.compressed_at != Time::NEVER && self.delack_timer <= now;
+        if flushes {
+            self.ack_now = true;
+        } else if self.delayed_at <= now {
             self.ato = (self.ato * 2).min(self.rto);
             self.ack_now = true;
         }

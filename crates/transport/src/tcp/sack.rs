@@ -30,6 +30,8 @@ pub(crate) struct Outstanding {
     pub(crate) tx: TxSnapshot,
     /// It left in one packet with the segment before it.
     pub(crate) joined: bool,
+    /// It is sent again without that one.
+    parted: bool,
     /// It left with PSH, and does again.
     pub(crate) psh: bool,
     prev: Id,
@@ -66,6 +68,8 @@ pub(crate) struct Scoreboard {
     /// Blocks of the previous acknowledgement: what need not be walked again.
     seen: [(u64, u64); 3],
     highest_sacked: u64,
+    /// How many more packets the segments are in than they left in.
+    splits: i32,
 }
 
 impl Scoreboard {
@@ -116,6 +120,9 @@ impl Scoreboard {
     /// Removes the head, which was acknowledged.
     pub(crate) fn pop(&mut self) {
         self.unlink(self.first);
+        if self.splits != 0 {
+            self.splits -= self.split_before(1);
+        }
         let Some(segment) = self.segments.pop_front() else { return };
         self.first += 1;
         self.sacked -= u32::from(segment.sacked);
@@ -145,6 +152,8 @@ impl Scoreboard {
         while let Some(segment) = self.segments.get_mut(at).filter(|s| s.end() <= end) {
             if !segment.sacked {
                 tag(segment);
+                self.splits -= self.split_before(at) + self.split_before(at + 1);
+                let segment = &mut self.segments[at];
                 segment.sacked = true;
                 let (lost, retransmitted) = (segment.lost, segment.retransmitted);
                 segment.lost = false;
@@ -152,8 +161,37 @@ impl Scoreboard {
                 self.sacked += 1;
                 self.forget(lost, retransmitted);
                 self.unlink(self.first + at as u64);
+                self.splits += self.split_before(at) + self.split_before(at + 1);
             }
             at += 1;
+        }
+    }
+
+    /// What is SACKed is one packet with what is SACKed before it, and none with what is not (Linux
+    /// `tcp_shift_skb_data`, `tcp_match_skb_to_sack`): 1 where a packet is split in front of this segment, -1 where two
+    /// have become one.
+    fn split_before(&self, at: usize) -> i32 {
+        let before = at.checked_sub(1).and_then(|before| self.segments.get(before));
+        let (Some(before), Some(segment)) = (before, self.segments.get(at)) else { return 0 };
+        match (before.sacked, segment.sacked, segment.joined) {
+            (true, true, joined) => i32::from(joined) - 1,
+            (false, false, joined) => i32::from(joined && segment.parted),
+            (_, _, joined) => i32::from(joined),
+        }
+    }
+
+    /// How many more packets the segments are in than they left in.
+    pub(crate) fn splits(&self) -> i32 {
+        self.splits
+    }
+
+    /// This segment and those after it leave the packet that they were in (Linux `tcp_fragment`).
+    pub(crate) fn part(&mut self, id: Id) {
+        let at = (id - self.first) as usize;
+        if at < self.segments.len() {
+            self.splits -= self.split_before(at);
+            self.segments[at].parted = true;
+            self.splits += self.split_before(at);
         }
     }
 
@@ -246,7 +284,7 @@ impl Scoreboard {
     /// `tcp_retransmit_skb`), and their bytes. What was acknowledged of that has been cut out of it.
     pub(crate) fn with_joined(&self, id: Id, most: u32) -> (u32, u64) {
         let from = (id - self.first) as usize;
-        let waits = |s: &&Outstanding| s.joined && s.lost && !s.retransmitted;
+        let waits = |s: &&Outstanding| s.joined && !s.parted && s.lost && !s.retransmitted;
         let joined = self.segments.range(from + 1..).take_while(waits);
         let count = 1 + joined.take(most.saturating_sub(1) as usize).count();
         (count as u32, self.segments[from + count - 1].end() - self.segments[from].seq)

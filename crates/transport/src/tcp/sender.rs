@@ -199,7 +199,7 @@ impl Sender {
             tsecr: Time::NEVER,
             board: Scoreboard::new(),
             rtt: RttEstimator::new(config.hz),
-            rate: RateEstimator::default(),
+            rate: RateEstimator::new(config.samples_last_sent()),
             timer: Timer::None,
             timer_at: Time::NEVER,
             probe_set: Time::NEVER,
@@ -243,6 +243,7 @@ impl Sender {
     /// The application writes on where it can, once all was sent that may be. Returns whether more may leave now.
     fn writes(&mut self, now: Time) -> bool {
         let in_flight = self.board.in_flight();
+        self.app.queue.splits = self.board.splits();
         let wakes = self.app.queue.wakes(self.snd_una, in_flight, self.win.cwnd);
         if !self.app.queue.calls(self.app.write_end, self.snd_una) {
             self.app.queue.push = Push::All;

@@ -392,6 +392,35 @@ fn a_held_back_sack_is_sent_before_its_block_leaves_the_first_two_positions() {
     }
 }
 
+// Captured on 7.2 (BBR over five packets with head drop): the ACK of one segment in order was due after 40 ms and left
+// with the first SACK. Its timer still fires, and sends what is held back then (6.10).
+#[test]
+fn the_timer_of_a_delayed_ack_sends_a_sack_that_is_held_back() {
+    for (era, early) in [(Era::E6, false), (Era::E7, true)] {
+        let mut rx = open_with(Config::of(era));
+        let mut now = Time(0);
+        for n in 0..41 {
+            now += Dur::from_millis(5);
+            let Body::Tcp(segment) = data(n) else { unreachable!("data are TCP") };
+            let tsecr = Time(now.0 - 4_000_000);
+            rx.on_packet(now, &Body::Tcp(Segment { tsecr, ..segment }), Ecn::Ect1);
+            acks(&mut rx, now);
+        }
+        rx.on_packet(now, &data(41), Ecn::Ect1);
+        assert_eq!(acks(&mut rx, now).len(), 0, "delayed");
+        let due = rx.deadline();
+        for n in [43, 44, 45] {
+            rx.on_packet(now, &data(n), Ecn::Ect1);
+            assert_eq!(acks(&mut rx, now).len(), 1);
+        }
+        let arrival = Time(due.0 - 100_000);
+        rx.on_packet(arrival, &data(46), Ecn::Ect1);
+        assert_eq!(acks(&mut rx, arrival).len(), 0, "held back");
+        assert_eq!(rx.deadline() == due, early, "{era:?}");
+        assert_eq!(acks(&mut rx, due).len(), usize::from(early), "{era:?}");
+    }
+}
+
 // Captured on 7.2 (CUBIC, RFC 3168, a CoDel of four packets): a retransmission has no ECT, the two ACKs after it are
 // quick, and those are not among the three before compression.
 #[test]

@@ -14,6 +14,8 @@ const OVERHEAD: u64 = 960;
 const FIRST_SHARE: u64 = 128;
 /// `TCP_MSS_DEFAULT`: smaller segments tell nothing about the share (`tcp_initialize_rcv_mss`).
 const LEAST_FULL: u64 = 536;
+/// Smaller packets in order earn no window (`tcp_event_data_recv`).
+const LEAST_EARNING: u32 = 128;
 /// `tcp_rcvbuf_low_rtt`: over a shorter round trip the window grows in proportion to it (6.19 `tcp_rcvbuf_grow`).
 const LOW_RTT: Dur = Dur::from_millis(1);
 /// `rmem_max` of sockets from 6.17; the window scale lets the window reach it (`tcp_select_initial_window`).
@@ -230,15 +232,14 @@ impl DynamicWindow {
             self.queue(now, len.into(), segments.max(1));
             self.measure_share(u64::from(len / segments.max(1)));
         }
-        if !self.is_exact {
-            return self.grow(now, len);
+        if self.is_exact {
+            if self.measured_from == Time::NEVER {
+                self.measured_from = now; // the connection has just been opened (`tcp_init_buffer_space`)
+            }
+            self.measure_window(now);
+            self.is_unread = true;
         }
-        if self.measured_from == Time::NEVER {
-            self.measured_from = now; // the connection has just been opened (`tcp_init_buffer_space`)
-        }
-        self.measure_window(now);
-        self.is_unread = true;
-        self.grow(now, len)
+        len >= LEAST_EARNING && self.grow(now, len)
     }
 
     /// All that a segment has brought is in the queue. Before 6.16 the application is taken to read it at once.

@@ -45,6 +45,11 @@ pub(super) struct Effects {
     pub(super) original_delivered: bool,
 }
 
+/// Linux `tcp_rtt_tsopt_us`: milliseconds that have begun since, at least one.
+fn echoed_rtt(now: Time, echo: Time) -> Dur {
+    Dur::from_millis((now.0 / 1_000_000).saturating_sub(echo.0 / 1_000_000).max(1))
+}
+
 /// Whether an ACK echoes a time before `sent`. Linux's timestamps count milliseconds.
 pub(super) fn echoes_before(echo: Time, sent: Time) -> bool {
     let ms = |t: Time| t.0 / 1_000_000;
@@ -161,7 +166,7 @@ impl Sender {
         let may_be_late = self.state != State::Loss || self.recovery.undo.is_possible();
         let (rack, rate) = (&mut self.recovery.rack, &mut self.rate);
         self.board.tag_sacked(segment.sack.holes_above(), |s| {
-            rate.segment_delivered(&s.tx, s.sent);
+            rate.segment_delivered(&s.tx, s.sent, s.end());
             s.tx.consumed = true;
             rack.delivered(now, s, min_rtt);
             if !s.ever_retransmitted {
@@ -207,7 +212,7 @@ impl Sender {
                 fx.acked += 1;
                 fx.delivered_bytes += u64::from(s.len);
                 self.rate.delivered += 1;
-                self.rate.segment_delivered(&s.tx, s.sent);
+                self.rate.segment_delivered(&s.tx, s.sent, s.end());
                 // Linux tcp_skb_spurious_retrans: the ACK answers the original.
                 let by_original = self.config.timestamps
                     && s.ever_retransmitted
@@ -268,15 +273,16 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_ack_update_rtt`: from the segments themselves, else from the echoed timestamp,
-    /// which counts milliseconds.
+    /// Linux `tcp_ack_update_rtt`: from the segments themselves, else, of what was sent again, from the echoed timestamp.
+    /// That counts milliseconds, so that it may be less than the path takes, and is the minimum then.
     pub(super) fn update_rtt(&mut self, now: Time, segment: &Segment, fx: &mut Effects) {
-        let timestamp = || {
-            (fx.una_advanced && segment.tsecr != Time::NEVER && self.config.timestamps)
-                .then(|| Dur(now.since(segment.tsecr).0.div_ceil(1_000_000) * 1_000_000))
-        };
-        let smoothed = fx.rtt_first.or(fx.rtt_sack_first).or_else(timestamp);
+        let mut smoothed = fx.rtt_first.or(fx.rtt_sack_first);
         fx.rtt_last = fx.rtt_sack_last.or(fx.rtt_last);
+        let is_echoed = self.config.timestamps && segment.tsecr != Time::NEVER;
+        if smoothed.is_none() && fx.data_acked && is_echoed {
+            smoothed = Some(echoed_rtt(now, segment.tsecr));
+            fx.rtt_last = smoothed;
+        }
         if let Some(newest) = fx.rtt_last {
             self.rtt.sample_min(newest, now.0 / 1000);
         }

@@ -106,6 +106,7 @@ impl Sender {
             let most = self.win.cwnd - self.board.in_flight();
             let most = if self.config.tso_buffers { most.min(self.tso_segments()) } else { 1 };
             let (segments, bytes) = self.board.with_joined(id, most);
+            self.board.part(id + u64::from(segments));
             (self.pacing.again, self.pacing.again_left) = (id, segments - 1);
             self.pace(now, bytes);
             return Some(self.send_again(now, id));
@@ -378,6 +379,7 @@ impl Sender {
             self.send_new(now, false)
         } else {
             let id = self.board.last_id().expect("a probe is armed only with data outstanding");
+            self.board.part(id);
             self.pace(now, u64::from(self.board.get(id).len));
             self.send_again(now, id)
         };

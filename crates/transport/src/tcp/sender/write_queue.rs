@@ -50,6 +50,8 @@ pub(super) struct WriteQueue {
     unsent: VecDeque<Buffer>,
     /// Where the packets end that were sent and are not acknowledged.
     sent: VecDeque<u64>,
+    /// How many more of these SACKs and retransmissions have made.
+    pub(super) splits: i32,
     /// The largest window of the peer so far (`max_window`).
     window: u64,
     /// Up to where the application has pushed (`pushed_seq`).
@@ -103,7 +105,8 @@ impl WriteQueue {
 
     /// `sk_wmem_queued`, with everything before `una` acknowledged.
     fn memory(&self, una: u64) -> u64 {
-        self.written - una + OVERHEAD * (self.unsent.len() + self.sent.len()) as u64
+        let packets = (self.unsent.len() + self.sent.len()) as u64;
+        self.written - una + OVERHEAD * packets.saturating_add_signed(self.splits.into())
     }
 
     /// Everything before `una` was acknowledged, and the peer's window is `window`.

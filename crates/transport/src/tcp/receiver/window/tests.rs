@@ -236,3 +236,22 @@ fn copies_that_wait_take_nothing_back_that_was_read() {
     window.advertise(Time(160_000_001));
     assert_eq!(window.measured_seq, 1 + 20 * u64::from(MSS));
 }
+
+// Linux 7.2 with 18,600 bytes of buffer: it shows 9,728 bytes after a segment of 72 as before it.
+#[test]
+fn a_packet_below_128_bytes_earns_no_window() {
+    for (len, window) in [(127, 9728), (128, 10_496)] {
+        let buffer = sojourn_core::Bytes(18_600);
+        let config = Config {
+            rmem_default: buffer,
+            rmem_max: buffer,
+            timestamps: false,
+            ..Config::of(Era::E7)
+        };
+        let mut receiver = DynamicWindow::new(&config, 1460);
+        receiver.on_data(Time(1_000_000), 1449, MSS, 1);
+        assert_eq!(receiver.advertise(Time(1_000_000)), 9728);
+        receiver.on_data(Time(2_000_000), 1449 + u64::from(len), len, 1);
+        assert_eq!(receiver.advertise(Time(2_000_000)), window);
+    }
+}
