@@ -73,10 +73,15 @@ def _flow(run: Run, flow: dict[str, Any]) -> Iterator[Value]:
 
 
 def _carrying(run: Run, flow: str, series: str) -> FloatArray:
-    """The samples of a flow since data arrived: a kernel's begin when its receiver accepts, ours at the SYN/ACK."""
+    """The samples of a flow from its first data to its last.
+
+    A kernel's begin when its receiver accepts and end when that closes, ours at the SYN/ACK and with the last ACK.
+    """
     times, values = metrics.finite(run, f"flow.{flow}.{series}")
     arrivals, arrived = metrics.finite(run, f"flow.{flow}.goodput_bytes")
-    return values[times >= np.min(arrivals[arrived > 0], initial=np.inf)]
+    whole = np.max(arrived, initial=0)
+    first, last = (np.min(arrivals[arrived >= least], initial=np.inf) for least in (1, whole))
+    return values[(times >= first) & (times <= last)]
 
 
 def _statistics(values: FloatArray) -> dict[str, Any] | None:
