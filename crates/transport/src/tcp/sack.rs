@@ -68,8 +68,9 @@ pub(crate) struct Scoreboard {
     /// Blocks of the previous acknowledgement: what need not be walked again.
     seen: [(u64, u64); 3],
     highest_sacked: u64,
-    /// How many more packets the segments are in than they left in.
+    /// How many more packets the segments are in than they left in, and after which segment none has changed.
     splits: i32,
+    split_end: Id,
 }
 
 impl Scoreboard {
@@ -120,7 +121,7 @@ impl Scoreboard {
     /// Removes the head, which was acknowledged.
     pub(crate) fn pop(&mut self) {
         self.unlink(self.first);
-        if self.splits != 0 {
+        if self.first < self.split_end {
             self.splits -= self.split_before(1);
         }
         let Some(segment) = self.segments.pop_front() else { return };
@@ -162,6 +163,7 @@ impl Scoreboard {
                 self.forget(lost, retransmitted);
                 self.unlink(self.first + at as u64);
                 self.splits += self.split_before(at) + self.split_before(at + 1);
+                self.split_end = self.split_end.max(self.first + at as u64 + 1);
             }
             at += 1;
         }
@@ -192,6 +194,7 @@ impl Scoreboard {
             self.splits -= self.split_before(at);
             self.segments[at].parted = true;
             self.splits += self.split_before(at);
+            self.split_end = self.split_end.max(id);
         }
     }
 

@@ -421,6 +421,29 @@ fn the_timer_of_a_delayed_ack_sends_a_sack_that_is_held_back() {
     }
 }
 
+// Linux tcp_send_delayed_ack: with less than a quarter of the timeout left an ACK does not wait for its timer.
+#[test]
+fn a_delayed_ack_that_is_nearly_due_leaves_with_the_next_small_segment() {
+    for (before_ms, sent) in [(12, 0), (9, 1)] {
+        let mut rx = open();
+        let mut now = Time(0);
+        for n in 0..41 {
+            now += Dur::from_millis(5);
+            rx.on_packet(now, &data(n), Ecn::Ect1);
+            acks(&mut rx, now);
+        }
+        let mut small = |n: u64, now: Time| {
+            let seq = 1 + 41 * 1448 + n * 100;
+            let Body::Tcp(segment) = data(41) else { unreachable!("data are TCP") };
+            rx.on_packet(now, &Body::Tcp(Segment { seq, len: 100, ..segment }), Ecn::Ect1);
+            (acks(&mut rx, now).len(), rx.deadline())
+        };
+        let (none, due) = small(0, now);
+        assert_eq!((none, due.since(now)), (0, Dur::from_millis(41)), "40 ms and a jiffy");
+        assert_eq!(small(1, Time(due.0 - before_ms * 1_000_000)).0, sent, "{before_ms} ms before");
+    }
+}
+
 // Captured on 7.2 (CUBIC, RFC 3168, a CoDel of four packets): a retransmission has no ECT, the two ACKs after it are
 // quick, and those are not among the three before compression.
 #[test]

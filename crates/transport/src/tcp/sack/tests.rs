@@ -1,3 +1,5 @@
+use sojourn_core::Rng;
+
 use super::*;
 
 fn board(n: u64) -> Scoreboard {
@@ -73,4 +75,68 @@ fn lost_segments_of_one_packet_go_together_up_to_a_hole_in_it() {
     board.retransmit(7, Time(20), TxSnapshot::default());
     assert_eq!(board.with_joined(6, 8), (1, 10), "a retransmission is in flight");
     assert_eq!(board.with_joined(8, 8), (1, 10));
+}
+
+// Linux tcp_match_skb_to_sack and tcp_shift_skb_data: packets of three segments, of which SACKs take some out, and which
+// they join.
+#[test]
+fn sacks_and_retransmissions_split_and_join_packets() {
+    let mut board = Scoreboard::new();
+    for i in 0..9 {
+        let segment = Outstanding::new(i * 10, 10, Time(i), TxSnapshot::default());
+        board.push(Outstanding { joined: i % 3 > 0, ..segment });
+    }
+    let mut splits = |change: &dyn Fn(&mut Scoreboard)| {
+        change(&mut board);
+        board.splits()
+    };
+    assert_eq!(splits(&|b| b.tag_sacked(&[(10, 20)], |_| {})), 2, "0, 1 and 2 are apart");
+    assert_eq!(splits(&|b| b.tag_sacked(&[(10, 30)], |_| {})), 1, "2 joins 1");
+    assert_eq!(
+        splits(&|b| b.tag_sacked(&[(10, 60)], |_| {})),
+        0,
+        "and the second packet joins them"
+    );
+    assert_eq!(splits(&|b| b.part(7)), 1, "7 and 8 are sent again without 6");
+    assert_eq!(splits(&|b| b.part(9)), 1, "there is none");
+    assert_eq!(
+        splits(&|b| b.pop()),
+        0,
+        "what is left begins with 1 to 5, in one packet for one and a half"
+    );
+    assert_eq!(
+        splits(&|b| (0..3).for_each(|_| b.pop())),
+        1,
+        "the rest of the second packet, 6, and 7 with 8"
+    );
+    assert_eq!(splits(&|b| (0..5).for_each(|_| b.pop())), 0);
+}
+
+// What is counted as it changes is what a count from the start gives.
+#[test]
+fn packets_are_counted_as_a_walk_counts_them() {
+    let mut rng = Rng::named(5, "scoreboard");
+    let mut board = Scoreboard::new();
+    let mut next = 0;
+    for step in 0..20_000 {
+        let (first, end) = (board.first, board.ids().end);
+        let pick = first + rng.below((end - first).max(1) as u32) as u64;
+        match rng.below(5) {
+            0 | 1 => {
+                let segment = Outstanding::new(next * 10, 10, Time(step), TxSnapshot::default());
+                // What leaves in one packet leaves at once.
+                let may_join = board.segments.back().is_some_and(|last| !last.sacked);
+                board.push(Outstanding { joined: may_join && rng.below(3) > 0, ..segment });
+                next += 1;
+            }
+            2 => {
+                board.tag_sacked(&[(pick * 10, (pick + 1 + u64::from(rng.below(3))) * 10)], |_| {})
+            }
+            3 => board.part(pick),
+            _ if board.packets_out() > 12 => board.pop(),
+            _ => {}
+        }
+        let walked: i32 = (1..board.segments.len()).map(|at| board.split_before(at)).sum();
+        assert_eq!(board.splits(), walked, "step {step}");
+    }
 }

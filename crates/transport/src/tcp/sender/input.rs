@@ -310,3 +310,6 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
