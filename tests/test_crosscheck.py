@@ -124,13 +124,26 @@ def test_classes_are_ranked_by_the_cases_that_they_explain() -> None:
         verdict.Verdict(first, "f0", "RTT mean", Kind.DELAY, 30.0, 20.0, 1.0),
         *(verdict.Verdict(case, "f0", "RTT mean", Kind.DELAY, 20.1, 20.0, 1.0) for case in others),
     ]
+    found.alone = found.verdicts[:2]
     assert [(row.name, row.agree, row.count) for row in table.agreements(found)] == [
         ("all", 2, 3),
         ("RTT mean", 2, 3),
     ]
     [only] = table.classes(found)
     assert (only.cases, only.excess, only.worst.case) == ((first,), 10.0, first)
-    assert "| RTT mean | 2 | 3 | 66.7 | nan | nan |" in table.markdown(found)
+    assert "| RTT mean | 2 | 3 | 66.7 | nan | nan | 50.0 | nan |" in table.markdown(found)
+
+
+def test_further_runs_have_other_random_numbers_and_starts() -> None:
+    job = campaign.case(1, 3).job
+    first, second = (campaign.again(job, extra) for extra in (1, 2))
+    assert first.id == second.id == job.id
+    seeds = [one.scenario.document()["seed"] for one in (job, first, second)]
+    assert len(set(seeds)) == 3
+    flows = first.scenario.document()["flow"]
+    assert isinstance(flows, list)
+    assert len(flows) > 3
+    assert {flow["start_jitter"] for flow in flows} == {"1ms"}
 
 
 @pytest.mark.parametrize("cases", ["", "x", "5:5", "9:3", "1:2:3", "-1"])

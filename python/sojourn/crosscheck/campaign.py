@@ -58,8 +58,12 @@ class Campaign:
     """What was found."""
 
     verdicts: list[Verdict] = field(default_factory=list)
-    #: The kernel's first run by its others, of the cases that have them.
+    #: The same by the kernel's first run and the fixed tolerances alone: nothing widens them.
+    alone: list[Verdict] = field(default_factory=list)
+    #: The kernel's further runs by all others, of the cases that have them.
     itself: list[Verdict] = field(default_factory=list)
+    #: The same by its first run alone.
+    itself_alone: list[Verdict] = field(default_factory=list)
     cases: dict[str, Case] = field(default_factory=dict)
     #: Why cases were left out, and how many.
     refused: Counter[str] = field(default_factory=Counter)
@@ -150,9 +154,14 @@ def run(
         if attribute:
             _ask(found, outside, CROSSED, out, kept, jobs)
         for job in todo:
+            values, rate_mbps = ours[job.id]
+            kernel = _kernel(job, kept)
             found.verdicts += _judge(job, ours[job.id], kept)
-            if len(_kernel(job, kept)) > 2:
-                found.itself += verdict.itself(job.id, _kernel(job, kept), ours[job.id][1])
+            found.alone += verdict.judge(job.id, values, kernel[:1], rate_mbps)
+            if len(kernel) > 2:
+                found.itself += verdict.itself(job.id, kernel, rate_mbps)
+                for further in kernel[1:]:
+                    found.itself_alone += verdict.judge(job.id, further, kernel[:1], rate_mbps)
         report(found)
     return found
 
@@ -186,7 +195,7 @@ def _ask(
     found: Campaign, todo: Sequence[Job], number: int, out: Path, kept: dict[Key, Record], jobs: int | None
 ) -> None:
     """Has the kernel run what is not among the records."""
-    missing = [job if number < 2 else _again(job, number - 1) for job in todo if (job.id, number) not in kept]
+    missing = [job if number < 2 else again(job, number - 1) for job in todo if (job.id, number) not in kept]
     name: engines.Name = "linux:sojourn" if number == CROSSED else "linux"
     folder = out / (name.replace(":", "-") if number < 2 else f"{name}-{number}")
     if not missing:
@@ -205,7 +214,7 @@ def _runs(
     return {o.id: o.run for o in outcomes if o.run}
 
 
-def _again(job: Job, extra: int) -> Job:
+def again(job: Job, extra: int) -> Job:
     """The same case with other random numbers and starts; its id stays, for the folder tells which run it is."""
     document: dict[str, Any] = job.scenario.document()
     changes = [("seed", str(int(document["seed"]) + 1000 * extra))]

@@ -26,6 +26,9 @@ class Agreement:
     spread: tuple[int, int]
     #: Of these, the kernel's own further runs, each by all others.
     itself: tuple[int, int]
+    #: All cases, and these further runs, by the kernel's first run and the fixed tolerances alone.
+    alone: tuple[int, int]
+    itself_alone: tuple[int, int]
 
     @property
     def percent(self) -> float:
@@ -55,12 +58,13 @@ class Class:
 def agreements(found: Campaign) -> list[Agreement]:
     """All quantities, those that agree least first, after the sum over all."""
     again = {verdict.case for verdict in found.itself}
-    groups = (found.verdicts, [verdict for verdict in found.verdicts if verdict.case in again], found.itself)
+    spread = [verdict for verdict in found.verdicts if verdict.case in again]
+    groups = (found.verdicts, spread, found.itself, found.alone, found.itself_alone)
 
     def row(name: str, names: set[str]) -> Agreement:
         chosen = [[verdict.agrees for verdict in group if verdict.name in names] for group in groups]
-        whole, spread, itself = ((sum(agree), len(agree)) for agree in chosen)
-        return Agreement(name, *whole, spread, itself)
+        whole, *others = ((sum(agree), len(agree)) for agree in chosen)
+        return Agreement(name, *whole, *others)
 
     names = {verdict.name for verdict in found.verdicts}
     rows = sorted((row(name, {name}) for name in names), key=lambda row: (row.percent, row.name))
@@ -96,10 +100,12 @@ def _first(text: object) -> str:
 
 def markdown(found: Campaign) -> str:
     """Both tables, and what was left out."""
-    lines = ["| quantity | agree | of | % | where the kernel ran again, % | the kernel itself, % |", "|---" * 6 + "|"]
+    columns = ["quantity", "agree", "of", "%", "where the kernel ran again, %", "the kernel itself, %"]
+    columns += ["by the first run alone, %", "the kernel itself by it, %"]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     lines += [
         f"| {row.name} | {row.agree} | {row.count} | {row.percent:.1f} | {percent(row.spread):.1f} "
-        f"| {percent(row.itself):.1f} |"
+        f"| {percent(row.itself):.1f} | {percent(row.alone):.1f} | {percent(row.itself_alone):.1f} |"
         for row in agreements(found)
     ]
     lines += [
@@ -128,7 +134,15 @@ def document(found: Campaign) -> dict[str, Any]:
         "schema": "sojourn/crosscheck/1",
         "cases": len({verdict.case for verdict in found.verdicts}),
         "agreement": [
-            {"quantity": r.name, "agree": r.agree, "count": r.count, "again": r.spread, "itself": r.itself}
+            {
+                "quantity": r.name,
+                "agree": r.agree,
+                "count": r.count,
+                "again": r.spread,
+                "itself": r.itself,
+                "alone": r.alone,
+                "itself_alone": r.itself_alone,
+            }
             for r in agreements(found)
         ],
         "classes": [
