@@ -85,7 +85,8 @@ def _value(row: list[Any]) -> Value:
 
 
 def _row(record: Record) -> dict[str, Any]:
-    values = [[v.of, v.name, v.kind.value, v.value, v.events] for v in record.values]
+    # Seven digits are far below every tolerance, and half of the file.
+    values = [[v.of, v.name, v.kind.value, float(f"{v.value:.7g}"), v.events] for v in record.values]
     return {
         "rules": _core.draw_rules(),
         "case": record.case,
