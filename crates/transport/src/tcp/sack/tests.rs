@@ -130,7 +130,8 @@ fn packets_are_counted_as_a_walk_counts_them() {
                 next += 1;
             }
             2 => {
-                board.tag_sacked(&[(pick * 10, (pick + 1 + u64::from(rng.below(3))) * 10)], |_| {})
+                let end = pick + 1 + u64::from(rng.below(3));
+                board.tag_sacked(&[(pick * 10, end * 10)], |_| {});
             }
             3 => board.part(pick),
             _ if board.packets_out() > 12 => board.pop(),
