@@ -104,7 +104,18 @@ impl Spelled {
             let text = written(spelled.kind, &part, value);
             spelled.parts.push(Part { name: part.name, text, is_default: is_usual });
         }
+        spelled.orphan();
         spelled
+    }
+
+    /// Slots alone leave a packet with its socket, whose small queues it fills (`netem_enqueue` orphans what a delay or a
+    /// rate holds), though hosts are a wire away from the bottleneck: a delay of 1 ns takes it from there.
+    fn orphan(&mut self) {
+        let has = |key| self.parts.iter().any(|part| part.text.starts_with(key) && !part.is_default);
+        if self.kind == "netem" && has("slot ") && !has("delay ") && !has("rate ") {
+            self.parts.retain(|part| !part.text.starts_with("delay "));
+            self.parts.insert(0, Part { name: "delay", text: "delay 1ns".into(), is_default: false });
+        }
     }
 
     /// The parameters in the syntax of tc.

@@ -299,6 +299,12 @@ impl Config {
         self.era >= Era::E5_15
     }
 
+    /// D-SACKs of more segments than were sent again are of copies that the network made (5.10 `tcp_dsack_seen`); those
+    /// of tail-loss probes, or without reordering, widen no reordering window (5.15).
+    pub(super) fn doubts_duplicates(&self) -> bool {
+        self.era >= Era::E5_15
+    }
+
     /// With this many counted, the next ACK is not held back (`tcp_comp_sack_nr`). Before 5.8 those sent at once are
     /// among the 44.
     pub(super) fn most_compressed(&self) -> u32 {

@@ -28,6 +28,8 @@ pub(crate) struct Rack {
     persist: u32,
     /// Delivered count when `steps` last grew: at most one step per round trip.
     grown_at: u64,
+    /// A duplicate was reported that may widen the window.
+    duplicate_seen: bool,
 }
 
 /// Result of a detection pass.
@@ -50,6 +52,7 @@ impl Default for Rack {
             steps: 1,
             persist: 0,
             grown_at: 0,
+            duplicate_seen: false,
         }
     }
 }
@@ -144,10 +147,15 @@ impl Rack {
         (Dur(min_rtt.0 / 4) * u64::from(self.steps)).min(srtt)
     }
 
-    /// The receiver reported a duplicate: a retransmission was spurious, so the window was too
-    /// small. `sampled` is the delivered count when the latest sampled segment was sent.
-    pub(crate) fn saw_duplicate(&mut self, delivered: u64, sampled: u64) {
-        if sampled >= self.grown_at {
+    /// The receiver reported a duplicate: a retransmission was spurious, so the window was too small.
+    pub(crate) fn saw_duplicate(&mut self) {
+        self.duplicate_seen = true;
+    }
+
+    /// An ACK delivers a segment; `sampled` of `delivered` had been when that was sent (RFC 8985 6.2, step 4; Linux
+    /// `tcp_rack_update_reo_wnd`).
+    pub(crate) fn update_window(&mut self, sampled: u64, delivered: u64) {
+        if std::mem::take(&mut self.duplicate_seen) && sampled >= self.grown_at {
             self.steps = (self.steps + 1).min(MAX_STEPS);
             self.persist = PERSISTENCE;
             self.grown_at = delivered;

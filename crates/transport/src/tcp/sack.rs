@@ -148,6 +148,13 @@ impl Scoreboard {
         self.highest_sacked = self.highest_sacked.max(highest);
     }
 
+    /// The ends of the segments in a block that were sent more than once.
+    pub(crate) fn sent_again_in(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
+        let from = self.segments.partition_point(|s| s.seq < start);
+        let within = self.segments.range(from..).map_while(move |s| (s.end() <= end).then_some(s));
+        within.filter(|s| s.ever_retransmitted).map(Outstanding::end)
+    }
+
     fn tag_range(&mut self, (start, end): (u64, u64), tag: &mut impl FnMut(&mut Outstanding)) {
         let mut at = self.segments.partition_point(|s| s.seq < start);
         while let Some(segment) = self.segments.get_mut(at).filter(|s| s.end() <= end) {

@@ -129,8 +129,6 @@ struct Recovery {
     /// Timeouts since something new was acknowledged.
     timeout_streak: u32,
     timeouts: u64,
-    /// Delivered count when the latest sampled segment was sent.
-    sampled_delivered: u64,
 }
 
 /// When and in what bursts new data leave.

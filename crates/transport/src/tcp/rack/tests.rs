@@ -58,10 +58,15 @@ fn timeout_gives_up_the_head_and_everything_older_than_an_rtt() {
 fn duplicates_widen_the_window_once_per_round_trip_for_sixteen_recoveries() {
     let mut rack = Rack::default();
     rack.saw_reordering(5);
-    rack.saw_duplicate(100, 0);
-    rack.saw_duplicate(150, 50);
-    assert_eq!(rack.window(true, 0, RTT, RTT), Dur::from_millis(40));
-    rack.saw_duplicate(200, 100);
+    let mut widen = |sampled, delivered| {
+        rack.saw_duplicate();
+        rack.update_window(sampled, delivered);
+        rack.window(true, 0, RTT, RTT)
+    };
+    assert_eq!(widen(0, 100), Dur::from_millis(40));
+    assert_eq!(widen(50, 150), Dur::from_millis(40));
+    assert_eq!(widen(100, 200), Dur::from_millis(60));
+    rack.update_window(300, 400);
     assert_eq!(rack.window(true, 0, RTT, RTT), Dur::from_millis(60));
     for _ in 0..16 {
         rack.recovered();

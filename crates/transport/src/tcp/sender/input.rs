@@ -29,7 +29,9 @@ pub(super) struct Effects {
     pub(super) delivered_bytes: u64,
     pub(super) lost: u32,
     pub(super) ce: u32,
+    /// A segment that was sent again was received twice, and it was the tail-loss probe.
     pub(super) duplicate: bool,
+    pub(super) probe_duplicate: bool,
     /// Sent after all ACKs so far, by its timestamp.
     pub(super) is_later: bool,
     /// RTT by the first and by the last cumulatively acknowledged segment.
@@ -62,14 +64,10 @@ impl Sender {
             return;
         }
         let prior_in_flight = self.board.in_flight();
-        let mut fx = Effects {
-            duplicate: segment.sack.duplicate,
-            echo: segment.tsecr,
-            ..Effects::default()
-        };
-        self.note_duplicate(segment);
+        let mut fx = Effects { echo: segment.tsecr, ..Effects::default() };
         // What lies below was overtaken, if it arrives at last (`prior_fack`).
         let prior = if self.board.sacked > 0 { self.board.highest_sacked() } else { self.snd_una };
+        self.note_duplicate(segment, &mut fx);
         self.tag_sacked(now, segment, &mut fx);
         let old = segment.ack < self.snd_una;
         let mut news = None;
@@ -102,8 +100,8 @@ impl Sender {
         }
         self.read_ecn(segment, old, &mut fx);
         self.update_rtt(now, segment, &mut fx);
-        if fx.duplicate {
-            self.recovery.rack.saw_duplicate(self.rate.delivered, self.recovery.sampled_delivered);
+        if let Some(sampled) = self.rate.sampled_delivered() {
+            self.recovery.rack.update_window(sampled, self.rate.delivered);
         }
         self.notify_controller(now, segment, &mut news);
         self.process_probe_ack(now, segment.ack, &fx);
@@ -119,9 +117,6 @@ impl Sender {
             self.state_machine(now, &mut fx);
         }
         let newly = fx.acked + fx.sacked;
-        if let Some(sampled) = self.rate.sampled_delivered() {
-            self.recovery.sampled_delivered = sampled;
-        }
         let sample = self.rate.finish(now, newly, self.rtt.min_rtt(), fx.ack_delayed);
         self.control_congestion(now, &fx, sample, prior_in_flight);
     }
@@ -178,11 +173,11 @@ impl Sender {
                 fx.rtt_sack_first.get_or_insert_with(|| now.since(s.sent));
                 fx.rtt_sack_last = Some(now.since(s.sent));
             }
+            fx.data_sacked = true;
             fx.sacked += 1;
+            rate.delivered += 1;
             fx.delivered_bytes += u64::from(s.len);
         });
-        fx.data_sacked = fx.sacked > 0;
-        self.rate.delivered += u64::from(fx.sacked);
     }
 
     /// Linux `tcp_clean_rtx_queue`. Karn's rule (RFC 6298 3): no RTT sample from what was
@@ -298,7 +293,7 @@ impl Sender {
         }
         if !self.recovery.tlp_retransmits {
             self.recovery.tlp_high_seq = 0; // new data, which say nothing of a loss
-        } else if fx.duplicate {
+        } else if fx.probe_duplicate {
             self.recovery.tlp_high_seq = 0; // both copies arrived: nothing was lost
         } else if ack > self.recovery.tlp_high_seq {
             self.begin_reduction(now, Signal::Loss, fx);

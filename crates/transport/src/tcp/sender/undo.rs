@@ -28,6 +28,8 @@ pub(super) struct Undo {
     pub(super) undone: u64,
     pub(super) spurious_timeouts: u64,
     pub(super) spurious_retransmits: u64,
+    /// Segments that the peer reported as received twice, whoever sent the second copy.
+    duplicates: u64,
 }
 
 impl Undo {
@@ -71,11 +73,9 @@ impl Undo {
         self.new_data_first = false;
     }
 
-    /// The peer reports `block` as received twice.
-    fn saw_duplicate(&mut self, block: (u64, u64), mss: u32) {
-        let segments = (block.1 - block.0).div_ceil(u64::from(mss)) as u32;
-        self.spurious_retransmits += u64::from(segments);
-        if self.marker.is_some_and(|marker| block.1 > marker) {
+    /// `segments` up to `end` were received twice.
+    fn prove(&mut self, end: u64, segments: u32) {
+        if self.marker.is_some_and(|marker| end > marker) {
             self.unproven = self.unproven.map(|n| n.saturating_sub(segments));
         }
     }
@@ -93,10 +93,33 @@ impl Undo {
 }
 
 impl Sender {
-    /// Notes a D-SACK, and the time that the ACK echoes.
-    pub(super) fn note_duplicate(&mut self, segment: &Segment) {
-        if segment.sack.duplicate {
-            self.recovery.undo.saw_duplicate(segment.sack.as_slice()[0], self.mss);
+    /// A D-SACK (RFC 2883): a segment has arrived twice (Linux `tcp_check_dsack`, `tcp_dsack_seen`).
+    pub(super) fn note_duplicate(&mut self, segment: &Segment, fx: &mut Effects) {
+        if !segment.sack.duplicate {
+            return;
+        }
+        let (start, end) = segment.sack.as_slice()[0];
+        let segments = (end - start).div_ceil(u64::from(self.mss));
+        let of_probe = segments == 1 && self.recovery.tlp_high_seq == end;
+        let undo = &mut self.recovery.undo;
+        undo.duplicates += segments;
+        // More than were sent again: the network makes copies, and a D-SACK says nothing of what was sent.
+        if self.config.doubts_duplicates() && undo.duplicates > self.sent.again {
+            return;
+        }
+        fx.duplicate = true;
+        fx.probe_duplicate = of_probe || !self.config.doubts_duplicates();
+        // A second copy is delivered, too.
+        fx.sacked += segments as u32;
+        self.rate.delivered += segments;
+        undo.spurious_retransmits += segments;
+        if !self.config.doubts_duplicates() || self.recovery.rack.reordering_seen && !of_probe {
+            self.recovery.rack.saw_duplicate();
+        }
+        if end <= self.snd_una {
+            undo.prove(end, segments as u32);
+        } else {
+            self.board.sent_again_in(start, end).for_each(|end| undo.prove(end, 1));
         }
     }
 

@@ -2,9 +2,9 @@
 
 use sojourn_cc::{Feedback, State, Window};
 use sojourn_core::{Dur, Rate};
-use sojourn_transport::tcp::Config;
+use sojourn_transport::tcp::{Config, Era};
 
-use super::pipe::{Fate, Pipe, at_ms, config, ms};
+use super::pipe::{Fate, MSS, Pipe, at_ms, config, ms};
 
 const RATE: Rate = Rate(50_000_000);
 
@@ -167,6 +167,26 @@ fn a_reduction_for_a_mark_stands_although_a_loss_beside_it_was_spurious() {
     assert_eq!(pipe.total("spurious_retransmits"), 1);
     let restored = pipe.reductions.iter().any(|(_, ssthresh)| *ssthresh == Window::INFINITE);
     assert!(!restored && !pipe.reductions.is_empty(), "{:?}", pipe.reductions);
+}
+
+#[test]
+fn copies_that_the_network_makes_take_nothing_back_once_they_outnumber_retransmissions() {
+    // What arrives twice before the loss, and what after it: 5.15 believes a D-SACK if no more segments were received
+    // twice than were sent again.
+    for (era, early, undone) in [(Era::E2020, true, 1), (Era::E7, true, 0), (Era::E7, false, 1)] {
+        let config = Config { bytes: Some(3000 * MSS), ..Config::of(era) };
+        let mut pipe = Pipe::new("reno", config, ms(50))
+            .bottleneck(RATE, 2000)
+            .rule(move |p| match p.index {
+                50 if p.data && early => Fate::Twice(ms(0)),
+                300 if p.data && p.copy == 0 => Fate::Drop,
+                1500 if p.data => Fate::Twice(ms(0)),
+                _ => Fate::Pass,
+            })
+            .start();
+        pipe.finish(at_ms(20_000));
+        assert_eq!(pipe.total("undone_reductions"), undone, "{era:?}, early: {early}");
+    }
 }
 
 #[test]
