@@ -299,6 +299,21 @@ impl Config {
         self.era >= Era::E5_15
     }
 
+    /// Timeouts of SYNs without back-off (6.5, default of `net.ipv4.tcp_syn_linear_timeouts`).
+    pub(super) fn linear_syn_timeouts(&self) -> u32 {
+        if self.era < Era::E6 { 0 } else { 4 }
+    }
+
+    /// An ACK that takes a recovery back may begin the next one (5.14 `tcp_fastretrans_alert`).
+    pub(super) fn recovers_again(&self) -> bool {
+        self.era >= Era::E5_15
+    }
+
+    /// An ACK in a recovery that has sent nothing again shows that packets were late (6.12 `tcp_packet_delayed`).
+    pub(super) fn undoes_unsent(&self) -> bool {
+        self.era >= Era::E7
+    }
+
     /// D-SACKs of more segments than were sent again are of copies that the network made (5.10 `tcp_dsack_seen`); those
     /// of tail-loss probes, or without reordering, widen no reordering window (5.15).
     pub(super) fn doubts_duplicates(&self) -> bool {

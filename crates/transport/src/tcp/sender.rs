@@ -77,6 +77,7 @@ struct Handshake {
     done: bool,
     /// SYNs that were not answered in time, and when the last one left.
     syn_timeouts: u32,
+    first_syn: Time,
     syn_sent: Time,
     /// Handshake segment or message of the control connection, to be sent.
     segment: Option<Segment>,

@@ -8,8 +8,10 @@ use super::{Sender, Timer, needs};
 use crate::tcp::ecn::{Negotiation, Role, codepoint};
 use crate::tcp::segment::{FRESH_COUNTERS, Flags, Segment};
 
-/// SYNs that ask for ECN before one does not (RFC 3168 6.1.1.1, RFC 9768 3.1.4).
-const SYNS_WITH_ECN: u32 = 2;
+/// SYNs that ask for AccECN before one does not (RFC 9768 3.1.4, Linux 7.2).
+const SYNS_WITH_ACCECN: u32 = 2;
+/// SYNs that ask for other ECN: no repeated one (RFC 3168 6.1.1.1, Linux `tcp_ecn_clear_syn`).
+const SYNS_WITH_ECN: u32 = 1;
 /// Least payload of a full segment, with all options (Linux `tcp_min_snd_mss`).
 const LEAST_MSS: u32 = 48 + 40;
 /// Headers of IPv4 and TCP without options.
@@ -32,14 +34,30 @@ impl Sender {
         self.arm(Timer::Retransmit, now, self.rtt.rto_jiffies());
     }
 
-    /// The feedback that a SYN asks for now. Where two were lost, a middlebox may be the reason that drops
+    /// The feedback that a SYN asks for now. Where SYNs were lost, a middlebox may be the reason that drops
     /// those with ECN (`tcp_ecn_fallback`).
     pub(super) fn wish(&self) -> Feedback {
-        match self.config.ecn {
-            _ if self.handshake.syn_timeouts >= SYNS_WITH_ECN => Feedback::None,
-            Feedback::Rfc3168 if self.needs.accecn_only => Feedback::AccEcn,
-            configured => configured,
+        let (wish, most) = match self.config.ecn {
+            Feedback::Rfc3168 if self.needs.accecn_only => (Feedback::AccEcn, SYNS_WITH_ACCECN),
+            Feedback::AccEcn => (Feedback::AccEcn, SYNS_WITH_ACCECN),
+            configured => (configured, SYNS_WITH_ECN),
+        };
+        if self.handshake.syn_timeouts < most { wish } else { Feedback::None }
+    }
+
+    /// A SYN was not answered in time. The first few times the next one waits no longer (`tcp_syn_linear_timeouts`).
+    pub(super) fn on_syn_timeout(&mut self, now: Time) {
+        let is_syn = self.handshake.control_left == 0;
+        self.handshake.syn_timeouts += u32::from(is_syn);
+        if !is_syn || self.handshake.syn_timeouts > self.config.linear_syn_timeouts() {
+            self.rtt.back_off();
         }
+        self.open(now);
+    }
+
+    /// The answer to a repeated SYN is one to the first (Linux `tcp_try_undo_spurious_syn`).
+    fn is_of_first_syn(&self, echo: Time) -> bool {
+        echo != Time::NEVER && echo.0 / 1_000_000 == self.handshake.first_syn.0 / 1_000_000
     }
 
     fn send_syn(&mut self, now: Time) {
@@ -51,6 +69,9 @@ impl Sender {
             ..Segment::default()
         });
         self.handshake.syn_sent = now;
+        if self.handshake.syn_timeouts == 0 {
+            self.handshake.first_syn = now;
+        }
         self.arm(Timer::Retransmit, now, self.rtt.rto_jiffies());
     }
 
@@ -109,6 +130,10 @@ impl Sender {
         self.timer = Timer::None;
         self.timer_at = Time::NEVER;
         self.usage.stamp = now;
+        // RFC 5681 3.1, Linux `tcp_init_transfer`.
+        if self.handshake.syn_timeouts > 1 && !self.is_of_first_syn(segment.tsecr) {
+            self.win.cwnd = 1;
+        }
         let syn_marked =
             self.ecn.feedback == Feedback::AccEcn && segment.ace == Negotiation::reflect(Ecn::Ce);
         if self.config.ecn_plus_plus && syn_marked {

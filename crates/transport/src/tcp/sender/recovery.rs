@@ -14,6 +14,9 @@ use crate::tcp::segment::ACCECN_OPTION;
 impl Sender {
     /// Linux `tcp_fastretrans_alert` with RACK.
     pub(super) fn state_machine(&mut self, now: Time, fx: &mut Effects) {
+        if fx.congestion {
+            self.recovery.undo.keep_reduction();
+        }
         if self.state != State::Open && self.snd_una >= self.recovery.high_seq {
             match self.state {
                 // CWR lasts until something beyond high_seq is acknowledged.
@@ -32,37 +35,37 @@ impl Sender {
         }
         match self.state {
             State::Recovery => {
-                if fx.una_advanced && self.undo_partial(now, fx) {
-                    return;
-                }
-                if self.undo_by_duplicates(now) {
-                    self.keep_open(now);
+                if fx.una_advanced && self.undo_partial(now, fx) || self.undo_recovery(now) {
                     return;
                 }
                 self.identify_losses(now, fx);
+                // Late originals end a recovery; what is lost besides begins the next (5.14).
+                if self.state != State::Recovery && self.board.lost > 0 {
+                    self.enter_recovery(now, fx);
+                }
+                return;
             }
             State::Loss => {
-                if self.process_loss(now, fx) {
-                    self.keep_open(now);
+                self.process_loss(now, fx);
+                self.identify_losses(now, fx);
+                if self.state != State::Open && !fx.retransmission_lost {
                     return;
                 }
-                self.identify_losses(now, fx);
             }
-            _ => {
-                if self.state <= State::Disorder {
-                    self.undo_by_duplicates(now);
-                }
-                self.identify_losses(now, fx);
-                if self.board.lost > 0 {
-                    self.enter_recovery(now, fx);
-                } else {
-                    if fx.congestion {
-                        self.enter_cwr(now, fx);
-                    }
-                    if self.state != State::Cwr {
-                        self.keep_open(now);
-                    }
-                }
+            _ => {}
+        }
+        if self.state <= State::Disorder {
+            self.undo_by_duplicates(now);
+        }
+        self.identify_losses(now, fx);
+        if self.board.lost > 0 {
+            self.enter_recovery(now, fx);
+        } else {
+            if fx.congestion {
+                self.enter_cwr(now, fx);
+            }
+            if self.state != State::Cwr {
+                self.keep_open(now);
             }
         }
     }

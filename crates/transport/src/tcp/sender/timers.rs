@@ -133,9 +133,7 @@ impl Sender {
     /// ssthresh falls once per episode: repeated timeouts say nothing new.
     pub(super) fn on_retransmission_timeout(&mut self, now: Time) {
         if !self.handshake.done {
-            self.rtt.back_off();
-            self.handshake.syn_timeouts += u32::from(self.handshake.control_left == 0);
-            self.open(now);
+            self.on_syn_timeout(now);
             return;
         }
         self.recovery.timeouts += 1;

@@ -51,6 +51,11 @@ impl Undo {
         self.prior_ssthresh = None;
     }
 
+    /// A mark has justified the running reduction.
+    pub(super) fn keep_reduction(&mut self) {
+        self.prior_ssthresh = None;
+    }
+
     pub(super) fn is_possible(&self) -> bool {
         self.marker.is_some()
     }
@@ -85,10 +90,11 @@ impl Undo {
         self.marker.is_some() && self.unproven == Some(0)
     }
 
-    /// The ACK echoes a time before the first retransmission: an original triggered it.
-    fn original_acked(&self, echo: Time) -> bool {
+    /// The ACK echoes a time before the first retransmission: an original triggered it (Linux `tcp_packet_delayed`).
+    /// `if_none` is what holds as long as nothing was sent again.
+    fn original_acked(&self, echo: Time, if_none: bool) -> bool {
         let answers_earlier = |first| echoes_before(echo, first);
-        self.marker.is_some() && self.first_retransmit.is_some_and(answers_earlier)
+        self.marker.is_some() && self.first_retransmit.map_or(if_none, answers_earlier)
     }
 }
 
@@ -124,8 +130,11 @@ impl Sender {
     }
 
     fn may_undo(&self, fx: &Effects) -> bool {
-        self.config.undo
-            && (self.recovery.undo.all_proven() || self.recovery.undo.original_acked(fx.echo))
+        self.config.undo && (self.recovery.undo.all_proven() || self.is_original_acked(fx))
+    }
+
+    fn is_original_acked(&self, fx: &Effects) -> bool {
+        self.recovery.undo.original_acked(fx.echo, self.config.undoes_unsent())
     }
 
     /// Linux `tcp_undo_cwnd_reduction`.
@@ -163,17 +172,30 @@ impl Sender {
         spurious
     }
 
-    /// In Recovery, an original fills the hole (`tcp_try_undo_partial`): nothing more is marked
-    /// lost, and once no retransmission is in flight the reduction is taken back.
+    /// In Recovery, an original fills the hole (`tcp_try_undo_partial`). Returns whether that is all that the ACK does:
+    /// with a retransmission in flight nothing more is marked lost; else the reduction is taken back.
     pub(super) fn undo_partial(&mut self, now: Time, fx: &Effects) -> bool {
-        if !self.config.undo || !self.recovery.undo.original_acked(fx.echo) {
+        if !self.config.undo || !self.is_original_acked(fx) {
             return false;
         }
-        if self.board.retransmitted == 0 {
-            self.take_back(now, true);
+        if self.board.retransmitted > 0 {
+            return true;
+        }
+        if self.board.head().is_none_or(|head| !head.ever_retransmitted) {
+            self.recovery.undo.first_retransmit = None;
+        }
+        self.take_back(now, true);
+        self.keep_open(now);
+        !self.config.recovers_again()
+    }
+
+    /// In Recovery, D-SACKs have covered every retransmission. Returns whether that is all that the ACK does.
+    pub(super) fn undo_recovery(&mut self, now: Time) -> bool {
+        let undone = self.undo_by_duplicates(now);
+        if undone {
             self.keep_open(now);
         }
-        true
+        undone && !self.config.recovers_again()
     }
 
     /// After a timeout, originals turn up (`tcp_try_undo_loss`).
@@ -187,19 +209,17 @@ impl Sender {
         self.set_state(now, State::Open);
     }
 
-    /// An ACK in state Loss (`tcp_process_loss`). Returns whether the state has been left.
-    pub(super) fn process_loss(&mut self, now: Time, fx: &Effects) -> bool {
+    /// An ACK in state Loss (`tcp_process_loss`).
+    pub(super) fn process_loss(&mut self, now: Time, fx: &Effects) {
         let recovered = self.snd_una >= self.recovery.high_seq;
         self.recovery.undo.new_data_first = false;
         if fx.una_advanced && self.may_undo(fx) {
-            self.undo_timeout(now, false);
-            return true;
+            return self.undo_timeout(now, false);
         }
         if self.recovery.undo.frto {
             // RFC 5682 step 3b: data that was sent once and before the timeout arrives.
             if fx.original_delivered {
-                self.undo_timeout(now, true);
-                return true;
+                return self.undo_timeout(now, true);
             }
             if self.snd_nxt > self.recovery.high_seq {
                 if fx.data_sacked {
@@ -215,7 +235,6 @@ impl Sender {
             self.recovery.undo.give_up_frto();
             self.set_state(now, State::Open);
         }
-        recovered
     }
 
     /// What ssthresh is without the running reduction (Linux `tcp_current_ssthresh`).
