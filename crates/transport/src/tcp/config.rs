@@ -299,6 +299,11 @@ impl Config {
         self.era >= Era::E5_15
     }
 
+    /// Only the first repeated SYN/ACK has ECN's flags (7.0 `tcp_ecn_make_synack`).
+    pub(super) fn answers_without_ecn(&self) -> bool {
+        self.era >= Era::E7
+    }
+
     /// Timeouts of SYNs without back-off (6.5, default of `net.ipv4.tcp_syn_linear_timeouts`).
     pub(super) fn linear_syn_timeouts(&self) -> u32 {
         if self.era < Era::E6 { 0 } else { 4 }

@@ -1,28 +1,26 @@
 //! The receiving half: reassembly, acknowledgement policy (delayed, quick and compressed ACKs),
 //! SACK, window growth and ECN counting, as Linux 5.4 does them. The application reads at once.
 
+mod handshake;
 mod window;
 
 use sojourn_cc::{Feedback, Needs};
 use sojourn_core::jiffies::Jiffies;
 use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 
+use self::handshake::Request;
 use self::window::DynamicWindow;
 use super::Config;
-use super::ecn::{EcnReceiver, Negotiation, Role, codepoint};
+use super::ecn::{EcnReceiver, Role, codepoint};
 use super::gro::Gro;
 use super::reassembly::Reassembly;
-use super::segment::{FRESH_COUNTERS, Flags, Segment};
+use super::segment::{Flags, Segment};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
 
 /// `TCP_ATO_MIN`: shortest delayed-ACK timeout.
 const ATO_MIN: Dur = Dur::from_millis(40);
-/// `TCP_DELACK_MAX`.
-const DELACK_MAX: Dur = Dur::from_millis(200);
 /// `TCP_MAX_QUICKACKS`.
 const MAX_QUICKACKS: u32 = 16;
-/// `TCP_RTO_MIN`.
-const RTO_MIN: Dur = Dur::from_millis(200);
 /// SACKs sent at once before compression starts (`TCP_FASTRETRANS_THRESH`).
 pub(super) const UNCOMPRESSED_SACKS: u32 = 3;
 const COMPRESSION_MAX: Dur = Dur::from_millis(1);
@@ -60,8 +58,8 @@ pub struct Receiver {
     /// `icsk_rto` of a host that sends no data, and has one sample: the handshake.
     rto: u64,
     handshake_rtt: Dur,
-    /// When the SYN was answered; `NEVER` if more than once.
-    answered: Time,
+    /// The SYN that was answered, until the peer has the answer.
+    request: Option<Request>,
     delayed_at: Time,
     /// When the timer of delayed ACKs fires, which an ACK that leaves before does not stop.
     delack_timer: Time,
@@ -112,7 +110,7 @@ impl Receiver {
             last_arrival: 0,
             rto: jiffies.second(),
             handshake_rtt: Dur::ZERO,
-            answered: Time::ZERO,
+            request: None,
             delayed_at: Time::NEVER,
             delack_timer: Time::NEVER,
             read_at: Time::NEVER,
@@ -136,30 +134,6 @@ impl Receiver {
     pub fn delivered(&self) -> u64 {
         let closed = self.fin.is_some_and(|fin| self.rcv_nxt >= fin);
         self.rcv_nxt.saturating_sub(1 + u64::from(closed))
-    }
-
-    fn on_syn(&mut self, segment: &Segment, ecn: Ecn) {
-        let (mode, ace) = Negotiation::answer(self.config.ecn, segment.ace, ecn);
-        let (option, edges) = (self.config.accecn_option, self.config.accecn_edge_acks);
-        self.ecn = EcnReceiver::new(mode, option, edges, self.config.sce_feedback);
-        // RFC 9768 3.2.3.2.2: a SYN/ACK has the option, but where it may have been lost for that.
-        let is_first = !std::mem::replace(&mut self.open, true);
-        let tries_option = option && mode == Feedback::AccEcn && is_first;
-        if segment.gso_size > 0 {
-            self.mss = self.mss.min(segment.gso_size);
-        }
-        self.rcv_nxt = 1;
-        self.acked = 1;
-        self.echo = segment.tsval;
-        self.pending = Some(Segment {
-            flags: Flags { syn: true, ack: true, ..Flags::default() },
-            ack: 1,
-            ace,
-            window: self.window.shown(),
-            tsecr: segment.tsval,
-            accecn: tries_option.then_some(FRESH_COUNTERS),
-            ..Segment::default()
-        });
     }
 
     fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
@@ -447,24 +421,13 @@ impl Receiver {
 impl Endpoint for Receiver {
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
         let Body::Tcp(segment) = body else { return };
-        if self.open && !segment.flags.syn && self.answered != Time::NEVER {
-            self.handshake_rtt = now.since(self.answered);
-            let rtt = self.handshake_rtt;
-            // tcp_rtt_estimator: thrice the first sample, or 200 ms more than that (RFC 6298 2.2).
-            self.rto = self.jiffies.of(rtt + (rtt * 2).max(RTO_MIN)).max(1);
-            self.ato_max = self.jiffies.of(rtt).clamp(self.ato_min, self.jiffies.of(DELACK_MAX));
-            self.answered = Time::NEVER;
+        if !segment.flags.syn && !segment.flags.control {
+            self.conclude(now);
         }
         if segment.flags.control {
             self.pending = Some(*segment);
-        } else if segment.flags.syn && self.rcv_nxt > 1 {
-            self.ack_now = true; // Linux tcp_send_challenge_ack: the connection is open
         } else if segment.flags.syn {
-            self.answered = if self.open { Time::NEVER } else { now };
-            self.on_syn(segment, ecn);
-            if let Some(answer) = &mut self.pending {
-                answer.tsval = now;
-            }
+            self.on_syn(now, segment, ecn);
         } else if self.open && segment.end() > segment.seq {
             if self.config.gro {
                 self.gro.receive(now, segment, ecn);
@@ -498,10 +461,12 @@ impl Endpoint for Receiver {
             Time::NEVER => Time::NEVER,
             at => at.min(self.delack_timer),
         };
-        self.delayed_at.min(self.read_at).min(held).min(self.gro.due())
+        let request = self.request.map_or(Time::NEVER, |request| request.timer());
+        self.delayed_at.min(self.read_at).min(held).min(self.gro.due()).min(request)
     }
 
     fn on_timer(&mut self, now: Time) {
+        self.on_request_timer(now);
         let flushes = self.compressed_at != Time::NEVER && self.delack_timer <= now;
         if flushes {
             self.ack_now = true;

@@ -78,6 +78,8 @@ struct Handshake {
     /// SYNs that were not answered in time, and when the last one left.
     syn_timeouts: u32,
     first_syn: Time,
+    /// Until when no SYN/ACK is challenged.
+    rests: Time,
     syn_sent: Time,
     /// Handshake segment or message of the control connection, to be sent.
     segment: Option<Segment>,

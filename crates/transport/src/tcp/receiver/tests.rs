@@ -2,6 +2,7 @@ use sojourn_core::{Bytes, Rng};
 
 use super::*;
 use crate::tcp::SceFeedback;
+use crate::tcp::ecn::Negotiation;
 use crate::tcp::era::Era;
 use crate::tcp::segment::{AE, CWR, ECE};
 

@@ -12,6 +12,8 @@ use crate::tcp::segment::{FRESH_COUNTERS, Flags, Segment};
 const SYNS_WITH_ACCECN: u32 = 2;
 /// SYNs that ask for other ECN: no repeated one (RFC 3168 6.1.1.1, Linux `tcp_ecn_clear_syn`).
 const SYNS_WITH_ECN: u32 = 1;
+/// At most one in this time (`tcp_invalid_ratelimit`).
+const CHALLENGE_GAP: Dur = Dur::from_millis(500);
 /// Least payload of a full segment, with all options (Linux `tcp_min_snd_mss`).
 const LEAST_MSS: u32 = 48 + 40;
 /// Headers of IPv4 and TCP without options.
@@ -36,13 +38,26 @@ impl Sender {
 
     /// The feedback that a SYN asks for now. Where SYNs were lost, a middlebox may be the reason that drops
     /// those with ECN (`tcp_ecn_fallback`).
-    pub(super) fn wish(&self) -> Feedback {
-        let (wish, most) = match self.config.ecn {
+    fn wish(&self) -> Feedback {
+        let (asked, most) = self.asked();
+        if self.handshake.syn_timeouts < most { asked } else { Feedback::None }
+    }
+
+    /// What the codepoint of a SYN follows. DCTCP sets the socket's, which a SYN without ECN's flags has, too.
+    pub(super) fn mode_of_syn(&self) -> Feedback {
+        match self.asked() {
+            (Feedback::Dctcp, _) => Feedback::Dctcp,
+            _ => self.wish(),
+        }
+    }
+
+    /// The feedback that the first SYN asks for, and how many of them.
+    pub(super) fn asked(&self) -> (Feedback, u32) {
+        match self.config.ecn {
             Feedback::Rfc3168 if self.needs.accecn_only => (Feedback::AccEcn, SYNS_WITH_ACCECN),
             Feedback::AccEcn => (Feedback::AccEcn, SYNS_WITH_ACCECN),
             configured => (configured, SYNS_WITH_ECN),
-        };
-        if self.handshake.syn_timeouts < most { wish } else { Feedback::None }
+        }
     }
 
     /// A SYN was not answered in time. The first few times the next one waits no longer (`tcp_syn_linear_timeouts`).
@@ -106,16 +121,24 @@ impl Sender {
     }
 
     pub(super) fn on_syn_ack(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        if self.handshake.done || !segment.flags.ack || segment.ack != 1 {
+        if !segment.flags.ack || segment.ack != 1 {
+            return;
+        }
+        if self.handshake.done {
+            self.challenge(now);
             return;
         }
         self.handshake.done = true;
         self.learn_peer(segment);
-        self.ecn.feedback = match Negotiation::conclude(self.wish(), segment.ace) {
+        // The first SYN may be the one that is answered, though the last one asked for nothing (`tcp_ecn_rcv_synack`).
+        let (asked, _) = self.asked();
+        self.ecn.feedback = match Negotiation::conclude(asked, segment.ace) {
             Feedback::Rfc3168 if self.needs.accecn_only => Feedback::None,
             agreed => agreed,
         };
-        let sent = codepoint(Role::Syn, self.wish(), self.needs, self.config.ecn_plus_plus);
+        // Linux tcp_enter_loss queues it, at SYNs, too.
+        self.ecn.cwr_pending = self.handshake.syn_timeouts > 0 && self.echoes_in_flags();
+        let sent = codepoint(Role::Syn, asked, self.needs, self.config.ecn_plus_plus);
         self.ecn.not_ect =
             self.ecn.feedback == Feedback::AccEcn && !Negotiation::is_plausible(sent, segment.ace);
         self.snd_una = 1;
@@ -155,5 +178,13 @@ impl Sender {
             accecn: self.sends_accecn_option().then_some(FRESH_COUNTERS),
             ..Segment::default()
         });
+    }
+
+    /// The answer to a SYN/ACK of the open connection (RFC 5961 4.2, Linux `tcp_send_challenge_ack`).
+    fn challenge(&mut self, now: Time) {
+        if now >= self.handshake.rests {
+            self.handshake.rests = now + CHALLENGE_GAP;
+            self.handshake.segment = Some(self.pure_ack(now, self.snd_nxt));
+        }
     }
 }

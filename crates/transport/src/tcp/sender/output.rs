@@ -437,7 +437,10 @@ impl Sender {
     }
 
     pub(super) fn probe_of_window(&self, now: Time) -> Segment {
-        let seq = self.snd_una - 1;
+        self.pure_ack(now, self.snd_una - 1)
+    }
+
+    pub(super) fn pure_ack(&self, now: Time, seq: u64) -> Segment {
         let nothing = Outgoing { seq, len: 0, gso_size: 0, fin: false, psh: false, cwr: false };
         self.segment(now, nothing)
     }
@@ -493,7 +496,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn transmit(&self, segment: Segment) -> Transmit {
         let (role, mode) = if segment.flags.syn {
-            (Role::Syn, self.wish())
+            (Role::Syn, self.mode_of_syn())
         } else if segment.len == 0 {
             (Role::PureAck, self.ecn.feedback)
         } else if self.sent.is_new {
