@@ -108,9 +108,10 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_enter_recovery`: a mark in the same window has paid for the loss.
+    /// Linux `tcp_enter_recovery`: a mark in the same window has paid for the loss. It follows a timeout, too, of which
+    /// a repair is lost.
     pub(super) fn enter_recovery(&mut self, now: Time, fx: &Effects) {
-        let reduces = self.state < State::Cwr;
+        let reduces = !matches!(self.state, State::Cwr | State::Recovery);
         let prior = (reduces && !fx.congestion).then(|| self.current_ssthresh());
         self.recovery.undo.begin(self.snd_una, self.board.retransmitted, prior);
         if reduces {
