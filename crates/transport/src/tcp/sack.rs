@@ -32,7 +32,7 @@ pub(crate) struct Outstanding {
     pub(crate) joined: bool,
     /// It is sent again without that one.
     parted: bool,
-    /// It left with PSH, and does again.
+    /// PSH is on it wherever it leaves, and not for a burst that it ended.
     pub(crate) psh: bool,
     prev: Id,
     next: Id,

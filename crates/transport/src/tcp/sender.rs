@@ -149,6 +149,9 @@ struct Pacing {
     again_left: u32,
     /// The last segment of the burst has PSH.
     pushes: bool,
+    /// PSH is on its last segment because it is one of several. Another burst has that anew (`__tcp_transmit_skb`, which
+    /// sets it on a copy).
+    pushes_burst: bool,
     /// The pacer holds data back; its deadline counts.
     blocked: bool,
     /// Layer-2 bytes in the first queue of the path (`sk_wmem_alloc`), counted with `tsq` only.

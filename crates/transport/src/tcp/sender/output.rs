@@ -108,6 +108,7 @@ impl Sender {
             let (segments, bytes) = self.board.with_joined(id, most);
             self.board.part(id + u64::from(segments));
             (self.pacing.again, self.pacing.again_left) = (id, segments - 1);
+            self.pacing.pushes_burst = segments > 1 && self.config.push_bursts;
             self.pace(now, bytes);
             return Some(self.send_again(now, id));
         }
@@ -123,7 +124,8 @@ impl Sender {
         let end = self.burst_end(burst);
         self.pace(now, end - self.snd_nxt);
         self.pacing.burst_left = burst - 1;
-        self.pacing.pushes = self.leaves_queue(end) || (burst > 1 && self.config.push_bursts);
+        self.pacing.pushes = self.leaves_queue(end);
+        self.pacing.pushes_burst = burst > 1 && self.config.push_bursts;
         Some(self.send_new(now, false))
     }
 
@@ -315,9 +317,11 @@ impl Sender {
         let seq = self.snd_nxt;
         let cwr = std::mem::take(&mut self.ecn.cwr_pending);
         let mut packet = self.outgoing(seq, len, cwr);
-        packet.psh |= self.pacing.burst_left == 0 && self.pacing.pushes;
+        let is_last = self.pacing.burst_left == 0;
+        packet.psh |= is_last && self.pacing.pushes;
         let mut segment = Outstanding::new(seq, len, now, tx);
         (segment.joined, segment.psh) = (joined, packet.psh);
+        packet.psh |= is_last && self.pacing.pushes_burst;
         self.board.push(segment);
         self.snd_nxt += u64::from(len);
         if payload < self.mss {
@@ -360,7 +364,8 @@ impl Sender {
             self.rearm_rto(now);
         }
         let packet = self.outgoing(seq, len, false);
-        Outgoing { psh: packet.psh || psh, ..packet }
+        let pushes_burst = self.pacing.again_left == 0 && self.pacing.pushes_burst;
+        Outgoing { psh: packet.psh || psh || pushes_burst, ..packet }
     }
 
     /// A tail-loss probe: new data if the receiver has room, else the last segment again (RFC 8985 7.3;
@@ -376,10 +381,12 @@ impl Sender {
         self.sent.probes += 1;
         let packet = if is_new {
             self.pacing.pushes = self.leaves_queue(self.burst_end(1));
+            self.pacing.pushes_burst = false;
             self.send_new(now, false)
         } else {
             let id = self.board.last_id().expect("a probe is armed only with data outstanding");
             self.board.part(id);
+            self.pacing.pushes_burst = false;
             self.pace(now, u64::from(self.board.get(id).len));
             self.send_again(now, id)
         };

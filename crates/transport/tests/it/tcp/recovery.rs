@@ -2,10 +2,10 @@
 
 use sojourn_cc::{self as cc, Feedback};
 use sojourn_core::{Dur, Ecn, Rate, Time};
-use sojourn_transport::tcp::{Config, Flags, SackBlocks, Segment, Sender};
+use sojourn_transport::tcp::{Config, Era, Flags, SackBlocks, Segment, Sender};
 use sojourn_transport::{Body, Endpoint};
 
-use super::pipe::{Fate, Pipe, at_ms, config, ms};
+use super::pipe::{Fate, MSS, Pipe, at_ms, config, ms};
 
 /// Four segments per millisecond, so that every transmission has its own time (RACK's order) and
 /// no compressed SACK reports more segments than AccECN's counter can tell apart.
@@ -58,6 +58,24 @@ fn many_losses_in_one_window_are_one_reduction_and_one_copy_each() {
         assert_eq!(pipe.reductions.len(), 1, "{cc}: {:?}", pipe.reductions);
         assert_eq!(pipe.total("timeouts"), 0);
     }
+}
+
+// Linux 7.2: of a packet of two segments the second one lost, or both.
+#[test]
+fn a_segment_that_is_repaired_alone_has_no_psh_of_the_packet_that_it_ended() {
+    let repairs = |lost: &'static [u64]| {
+        let config = Config { bytes: Some(1000 * MSS), ..Config::of(Era::E7) };
+        let mut pipe = Pipe::new("reno", config, ms(50))
+            .rule(move |p| if p.is_first_of(lost) { Fate::Drop } else { Fate::Pass })
+            .start();
+        pipe.finish(at_ms(20_000));
+        let first = pipe.data().filter(|p| p.copy == 0 && lost.contains(&p.index));
+        let first: Vec<_> = first.map(|p| p.segment.flags.psh).collect();
+        let again = pipe.retransmissions().iter().map(|p| p.segment.flags.psh).collect::<Vec<_>>();
+        (first, again)
+    };
+    assert_eq!(repairs(&[100]), (vec![true], vec![false]));
+    assert_eq!(repairs(&[99, 100]), (vec![false, true], vec![false, true]));
 }
 
 #[test]
