@@ -138,7 +138,8 @@ impl Receiver {
 
     fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         let segments = segment.segments();
-        self.segments += u64::from(segments);
+        // `tcpi_data_segs_in`: a FIN alone is none.
+        self.segments += u64::from(segments) * u64::from(segment.len > 0);
         self.ce += u64::from(ecn == Ecn::Ce) * u64::from(segments);
         self.sce += u64::from(ecn == Ecn::Ect1) * u64::from(segments);
         let range = (segment.seq, segment.end());
@@ -365,7 +366,10 @@ impl Receiver {
         let mut sack = self.out_of_order.report(self.duplicate.take());
         let accecn = self.ecn.option(self.config.timestamps, &mut sack);
         let ace = self.ecn.ace(self.rcv_nxt - self.acked);
-        self.acks += 1;
+        // A host that reads to the end and closes acknowledges a FIN with its own (`tcp_fin` enters pingpong mode), and what
+        // came before it, if that waits.
+        let is_of_fin = self.fin == Some(self.rcv_nxt) && self.acked < self.rcv_nxt;
+        self.acks += u64::from(!is_of_fin);
         if self.window.is_tight(now) {
             self.quick = 0; // __tcp_select_window
         }
