@@ -15,6 +15,8 @@ const MARKS_TO_ZERO: u32 = 3;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Effects {
     pub(super) una_advanced: bool,
+    /// `snd_una` before.
+    pub(super) prior_una: u64,
     pub(super) data_acked: bool,
     pub(super) data_sacked: bool,
     /// Congestion experienced was echoed (ECE, or a new CE count).
@@ -64,7 +66,8 @@ impl Sender {
             return;
         }
         let prior_in_flight = self.board.in_flight();
-        let mut fx = Effects { echo: segment.tsecr, ..Effects::default() };
+        let prior_una = self.snd_una;
+        let mut fx = Effects { echo: segment.tsecr, prior_una, ..Effects::default() };
         // What lies below was overtaken, if it arrives at last (`prior_fack`).
         let prior = if self.board.sacked > 0 { self.board.highest_sacked() } else { self.snd_una };
         self.note_duplicate(segment, &mut fx);

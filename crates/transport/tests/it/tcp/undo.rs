@@ -189,6 +189,22 @@ fn copies_that_the_network_makes_take_nothing_back_once_they_outnumber_retransmi
     }
 }
 
+// Linux `tcp_try_undo_partial` looks for reordering, so that only the first late segment is sent again.
+#[test]
+fn an_original_that_fills_a_hole_in_recovery_shows_reordering() {
+    let config = Config { bytes: Some(3000 * MSS), ..Config::of(Era::E7) };
+    let mut pipe = Pipe::new("reno", config, ms(50))
+        .bottleneck(RATE, 2000)
+        .rule(|p| match p.index {
+            300 | 600 | 900 if p.data && p.copy == 0 => Fate::Late(ms(20)),
+            _ => Fate::Pass,
+        })
+        .start();
+    pipe.finish(at_ms(20_000));
+    let again: Vec<u64> = pipe.retransmissions().iter().map(|p| p.index).collect();
+    assert_eq!(again, [300]);
+}
+
 #[test]
 fn held_back_sacks_follow_the_era() {
     // From one held-back SACK of a hole to the next, at an RTT of little more than 10 ms.
