@@ -111,10 +111,12 @@ impl Spelled {
     /// Slots alone leave a packet with its socket, whose small queues it fills (`netem_enqueue` orphans what a delay or a
     /// rate holds), though hosts are a wire away from the bottleneck: a delay of 1 ns takes it from there.
     fn orphan(&mut self) {
-        let has = |key| self.parts.iter().any(|part| part.text.starts_with(key) && !part.is_default);
+        let has =
+            |key| self.parts.iter().any(|part| part.text.starts_with(key) && !part.is_default);
         if self.kind == "netem" && has("slot ") && !has("delay ") && !has("rate ") {
             self.parts.retain(|part| !part.text.starts_with("delay "));
-            self.parts.insert(0, Part { name: "delay", text: "delay 1ns".into(), is_default: false });
+            self.parts
+                .insert(0, Part { name: "delay", text: "delay 1ns".into(), is_default: false });
         }
     }
 

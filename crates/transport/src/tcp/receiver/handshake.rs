@@ -92,7 +92,9 @@ impl Receiver {
     }
 
     pub(super) fn on_request_timer(&mut self, now: Time) {
-        let Some(request) = self.request.as_mut().filter(|request| request.timer <= now) else { return };
+        let Some(request) = self.request.as_mut().filter(|request| request.timer <= now) else {
+            return;
+        };
         request.timer = Time::NEVER;
         request.timeouts += 1;
         if request.timeouts <= MOST_TIMEOUTS {

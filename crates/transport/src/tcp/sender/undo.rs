@@ -179,7 +179,8 @@ impl Sender {
             return false;
         }
         // `tcp_check_sack_reordering`: what fills the hole was overtaken, and not lost.
-        let highest = if self.board.sacked > 0 { self.board.highest_sacked() } else { self.snd_una };
+        let highest =
+            if self.board.sacked > 0 { self.board.highest_sacked() } else { self.snd_una };
         let distance = (highest - fx.prior_una).div_ceil(u64::from(self.mss));
         self.recovery.rack.saw_reordering(distance as u32);
         if self.board.retransmitted > 0 {

@@ -120,8 +120,7 @@ fn an_answer_that_is_lost_is_repeated_by_its_timer_and_for_each_syn() {
         lost += usize::from(is_syn_ack(p));
         !is_syn_ack(p) || lost > 4
     };
-    let config =
-        Config { bytes: Some(10 * MSS), ecn: Feedback::Rfc3168, ..Config::of(Era::E7) };
+    let config = Config { bytes: Some(10 * MSS), ecn: Feedback::Rfc3168, ..Config::of(Era::E7) };
     let mut pipe = Pipe::new("cubic", config, ms(10)).mangler(drops).start();
     pipe.finish(at_ms(60_000));
     let answers = pipe.log.iter().filter(|p| is_syn_ack(p));
