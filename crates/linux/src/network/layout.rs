@@ -9,6 +9,9 @@ use sojourn_scenario::{Hop, Role, Scenario, Topology};
 use super::commands::{Action, Destination, End, Link, Route, Wire};
 use super::script::Script;
 
+/// MTU of an Ethernet device.
+const ETHERNET_MTU: u32 = 1500;
+
 /// A namespace.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
@@ -335,7 +338,12 @@ impl Layout {
             );
             for Port { space, device } in ports {
                 let link = Link { device: device.clone(), ..Link::default() };
-                let (mtu, has_queue) = (mtus.last().copied(), true);
+                // A bottleneck's device is as Ethernet's at least, whatever the hosts send: disciplines spare what one
+                // packet of its MTU takes (`psched_mtu`).
+                let is_host = self.spaces[*space].role == Function::Host;
+                let mtu =
+                    mtus.last().map(|mtu| if is_host { *mtu } else { (*mtu).max(ETHERNET_MTU) });
+                let has_queue = true;
                 let address = self.address(wire, *space);
                 for action in [
                     Action::SetLink(Link { mtu, has_queue, ..link.clone() }),
