@@ -152,7 +152,8 @@ impl Sender {
             return false;
         }
         let pushes = self.app.queue.pushes(end);
-        self.app.queue.on_sent(end);
+        let (packet, rate) = ((self.snd_nxt, end), (self.pacing.rate.0 / 8) >> 10);
+        self.app.queue.on_sent(packet, self.board.in_flight(), self.snd_una, rate);
         pushes
     }
 

@@ -58,8 +58,9 @@ pub(super) struct WriteQueue {
     pushed: u64,
     /// Payload of a full segment.
     mss: u64,
-    /// What a full segment takes, and how many times cwnd the buffer should hold.
-    per_segment: u64,
+    /// What a full segment takes, and how many of them the buffer should hold for one of cwnd.
+    segment_memory: u64,
+    windows: u64,
     /// `sk_sndbuf`, and its bound.
     limit: u64,
     most: u64,
@@ -71,19 +72,24 @@ pub(super) struct WriteQueue {
     is_full: bool,
     /// An ACK has arrived that nobody has looked at: nothing else wakes an application (`tcp_data_snd_check`).
     is_acked: bool,
+    /// What the packets since that ACK take of the host's small queue, until it is done (`sk_wmem_alloc`).
+    in_host: u64,
+    /// Segments in flight and memory when small queues held the next packet back.
+    held: Option<(u32, u64)>,
 }
 
 impl WriteQueue {
     /// An empty queue from `seq`, for a peer whose handshake showed this `window`. `windows` is how many of cwnd
     /// the buffer should hold (`sndbuf_expand`), at `most` bytes.
     pub(super) fn new(seq: u64, window: u64, mss: u64, windows: u64, most: u64) -> Self {
-        let per_segment = windows * ((mss + 12 + HEAD).next_power_of_two() + DESCRIPTOR);
+        let segment_memory = (mss + 12 + HEAD).next_power_of_two() + DESCRIPTOR;
         let mut queue = Self {
             written: seq,
             pushed: seq,
             window,
             mss,
-            per_segment,
+            segment_memory,
+            windows,
             limit: FIRST_LIMIT.min(most),
             most,
             ..Self::default()
@@ -99,7 +105,7 @@ impl WriteQueue {
 
     /// `tcp_sndbuf_expand`.
     fn expand(&mut self, cwnd: u32) {
-        let wanted = self.per_segment * u64::from(cwnd).max(INITIAL_CWND);
+        let wanted = self.windows * self.segment_memory * u64::from(cwnd).max(INITIAL_CWND);
         self.limit = self.limit.max(wanted.min(self.most));
     }
 
@@ -116,10 +122,24 @@ impl WriteQueue {
         }
         self.window = self.window.max(window);
         self.is_acked = true;
+        self.in_host = 0;
+        self.held = None;
     }
 
-    /// A packet leaves that ends at `end`.
-    pub(super) fn on_sent(&mut self, end: u64) {
+    /// A packet leaves with the bytes from `next` to `end`; `in_flight` segments are under way without it, and `una` is
+    /// the first byte that is not acknowledged. `rate` is what the pacing rate sends in 1 ms.
+    ///
+    /// An ACK is worked off before the host forwards what it let leave. Small queues have room for a packet or two
+    /// (`tcp_small_queue_check`), whose segments take more than the packet did: the rest leaves in the same instant, but
+    /// after the application was looked after.
+    pub(super) fn on_sent(&mut self, (next, end): (u64, u64), in_flight: u32, una: u64, rate: u64) {
+        let bytes = end - next;
+        let is_held = self.in_host >= rate.max(2 * (OVERHEAD + bytes)) && self.sent.len() > 1;
+        if is_held && self.held.is_none() {
+            self.held = Some((in_flight, self.memory(una)));
+        }
+        let segments = bytes.div_ceil(self.mss.max(1));
+        self.in_host += if segments > 1 { segments * self.segment_memory } else { OVERHEAD + bytes };
         self.sent.push_back(end);
         while self.unsent.front().is_some_and(|buffer| buffer.end <= end) {
             self.unsent.pop_front();
@@ -147,16 +167,16 @@ impl WriteQueue {
         if !std::mem::take(&mut self.is_acked) || !self.is_full {
             return false;
         }
+        let (in_flight, memory) = self.held.unwrap_or((in_flight, self.memory(una)));
         if in_flight < cwnd {
             self.expand(cwnd);
         }
-        self.is_full = !self.is_writable(una);
+        self.is_full = !self.is_writable(memory);
         !self.is_full
     }
 
     /// `sk_stream_is_writeable`.
-    fn is_writable(&self, una: u64) -> bool {
-        let memory = self.memory(una);
+    fn is_writable(&self, memory: u64) -> bool {
         self.limit.saturating_sub(memory) >= memory / 2
     }
 
@@ -164,7 +184,7 @@ impl WriteQueue {
     /// one. Returns whether there is one.
     pub(super) fn calls(&mut self, end: u64, una: u64) -> bool {
         if self.call == 0 && !self.is_full && end > self.written {
-            self.is_full = !self.is_writable(una);
+            self.is_full = !self.is_writable(self.memory(una));
             self.has_copied = false;
             self.call = if self.is_full { 0 } else { (end - self.written).min(CHUNK) };
         }
