@@ -139,7 +139,8 @@ impl WriteQueue {
             self.held = Some((in_flight, self.memory(una)));
         }
         let segments = bytes.div_ceil(self.mss.max(1));
-        self.in_host += if segments > 1 { segments * self.segment_memory } else { OVERHEAD + bytes };
+        self.in_host +=
+            if segments > 1 { segments * self.segment_memory } else { OVERHEAD + bytes };
         self.sent.push_back(end);
         while self.unsent.front().is_some_and(|buffer| buffer.end <= end) {
             self.unsent.pop_front();

@@ -303,8 +303,12 @@ proptest! {
         case.bottleneck = None;
         let mut pipe = case.pipe();
         pipe.finish(at_ms(10_000_000));
-        // RTT samples lie between the path's RTT and that plus a delayed ACK of 200 ms.
-        let rtt = case.delay * 2 + ms(200);
+        // RTT samples lie between the path's RTT and that plus a delayed ACK of 200 ms. A SYN/ACK that is repeated echoes
+        // the first SYN, so that the handshake's sample is all the time since (more than a SYN and a SYN/ACK).
+        let syns: Vec<_> = pipe.log.iter().filter(|p| p.segment.flags.syn).collect();
+        let opened = pipe.data().next().map_or(Dur::ZERO, |data| data.at.since(syns[0].at));
+        let handshake = if syns.len() > 2 { opened } else { Dur::ZERO };
+        let rtt = (case.delay * 2 + ms(200)).max(handshake);
         let rto = rtt + (rtt * 2).max(ms(200)) + ms(20);
         let doublings = pipe.total("timeouts").min(12) as u32;
         let law = Dur(rto.0 << doublings).max(Dur::from_secs(1) * 8);
