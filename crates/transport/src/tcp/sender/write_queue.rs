@@ -168,7 +168,7 @@ impl WriteQueue {
         if !std::mem::take(&mut self.is_acked) || !self.is_full {
             return false;
         }
-        let (in_flight, memory) = self.held.unwrap_or((in_flight, self.memory(una)));
+        let (in_flight, memory) = self.held.unwrap_or_else(|| (in_flight, self.memory(una)));
         if in_flight < cwnd {
             self.expand(cwnd);
         }
