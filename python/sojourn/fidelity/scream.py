@@ -115,6 +115,8 @@ EXPLANATIONS: dict[str, str] = {
     "S9/start": "one second of one run; ours spans 29 to 52 over three seeds",
     "S13/up-1-prague": "SCReAM has more than half of the upstream here, 6.2 for 4.7 (S13/up-1), and Prague what is "
     "left; which of the two gives way is not known",
+    "S13/up-2": "4.36 Mbit/s, 4.35 would pass: SCReAM has more than in the measurement beside one Prague, too (6.2 for "
+    "4.7, S13/up-1); which of the two gives way is not known",
     **dict.fromkeys(("S1/2ms/0", "S6/25ms/0", "S6/50ms/0", "S6/100ms/0"), MODEL),
 }
 
