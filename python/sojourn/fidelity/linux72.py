@@ -24,7 +24,7 @@ FIFO = (
 )
 SLOW_CUBIC = (
     "open: three seeds have 19 to 26 Mbit/s of CUBIC, and had 24 to 30 before the sender's application was woken as in "
-    "7.2; the kernel's three runs have 24.5 to 30.1. A queue of 50 packets at 80 ms drops bursts, and their order decides"
+    "7.2; the kernel's three runs have 24.5 to 30.1. A queue of 50 packets at 80 ms drops bursts; their order decides"
 )
 FIRST_MARK = (
     "open: where the ACK of Prague's first mark reports an unmarked segment too, its slow start goes on for seconds; "
