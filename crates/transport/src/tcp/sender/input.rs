@@ -31,8 +31,9 @@ pub(super) struct Effects {
     pub(super) delivered_bytes: u64,
     pub(super) lost: u32,
     pub(super) ce: u32,
-    /// A segment that was sent again was received twice, and it was the tail-loss probe.
+    /// A segment that was sent again was received twice.
     pub(super) duplicate: bool,
+    /// That was the tail-loss probe.
     pub(super) probe_duplicate: bool,
     /// Sent after all ACKs so far, by its timestamp.
     pub(super) is_later: bool,

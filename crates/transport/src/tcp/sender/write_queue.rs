@@ -129,9 +129,9 @@ impl WriteQueue {
     /// A packet leaves with the bytes from `next` to `end`; `in_flight` segments are under way without it, and `una` is
     /// the first byte that is not acknowledged. `rate` is what the pacing rate sends in 1 ms.
     ///
-    /// An ACK is worked off before the host forwards what it let leave. Small queues have room for a packet or two
+    /// An ACK is processed before the host forwards what it let leave. Small queues have room for a packet or two
     /// (`tcp_small_queue_check`), whose segments take more than the packet did: the rest leaves in the same instant, but
-    /// after the application was looked after.
+    /// after the ACK has woken the application, or not (`tcp_check_space`).
     pub(super) fn on_sent(&mut self, (next, end): (u64, u64), in_flight: u32, una: u64, rate: u64) {
         let bytes = end - next;
         let is_held = self.in_host >= rate.max(2 * (OVERHEAD + bytes)) && self.sent.len() > 1;

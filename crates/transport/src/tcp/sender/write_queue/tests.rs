@@ -157,9 +157,9 @@ fn the_buffer_of_bbr_holds_three_windows() {
 }
 
 // In slow start over 100 ms, by 7.2's own account: an ACK of two segments brings cwnd to 34 and lets two packets leave, and
-// the buffer grows to 34 times 8,704 bytes, for 32 segments are under way when the application is looked after.
+// the buffer grows to 34 times 8,704 bytes, for 32 segments are under way when it is checked whether to wake the application.
 #[test]
-fn the_application_is_looked_after_when_small_queues_hold_the_second_packet_of_an_ack() {
+fn an_ack_wakes_the_application_before_small_queues_let_its_second_packet_go() {
     let grown = |packets: u64, rate: u64| {
         let mut queue = queue(65_536, 4 << 20);
         write(&mut queue, u64::MAX, 1, 1);
