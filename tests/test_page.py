@@ -35,9 +35,17 @@ def page(tmp_path: Path) -> Page:
     return report.of_comparison(comparison, tmp_path, title="A <b> title")
 
 
+def without_empty_defaults(node: Any) -> Any:
+    """A schema without defaults of empty arrays and objects, which msgspec states from 0.23 on."""
+    if isinstance(node, dict):
+        kept = {key: value for key, value in node.items() if not (key == "default" and value in ([], {}))}
+        return {key: without_empty_defaults(value) for key, value in kept.items()}
+    return [without_empty_defaults(item) for item in node] if isinstance(node, list) else node
+
+
 def schema() -> str:
     """The JSON Schema of a page, from its classes."""
-    return json.dumps(msgspec.json.schema(Page), indent=2) + "\n"
+    return json.dumps(without_empty_defaults(msgspec.json.schema(Page)), indent=2) + "\n"
 
 
 def test_the_schema_in_the_documents_is_that_of_the_classes() -> None:

@@ -115,8 +115,9 @@ impl Spelled {
             |key| self.parts.iter().any(|part| part.text.starts_with(key) && !part.is_default);
         if self.kind == "netem" && has("slot ") && !has("delay ") && !has("rate ") {
             self.parts.retain(|part| !part.text.starts_with("delay "));
-            self.parts
-                .insert(0, Part { name: "delay", text: "delay 1ns".into(), is_default: false });
+            let at = self.parts.iter().take_while(|part| part.text.starts_with("limit ")).count();
+            let delay = Part { name: "delay", text: "delay 1ns".into(), is_default: false };
+            self.parts.insert(at, delay);
         }
     }
 

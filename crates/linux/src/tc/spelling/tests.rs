@@ -19,6 +19,7 @@ fn values_are_written_as_tc_reads_them() {
     assert_eq!(spelled("pfifo limit 20p").to_string(), "pfifo limit 20");
     let slots = |text: &str| Spelled::brief(&spec(text)).parameters();
     assert_eq!(slots("netem slot 1ms 2ms"), "delay 1ns slot 1ms 2ms");
+    assert_eq!(slots("netem limit 9 slot 1ms"), "limit 9 delay 1ns slot 1ms 1ms");
     assert_eq!(slots("netem delay 1ms slot 1ms"), "delay 1ms slot 1ms 1ms");
     assert!(spelled("fq").parameters().contains(" quantum 3028 initial_quantum 15140 "));
     assert!(spelled("fq_pie ecn ecn_prob 100").parameters().contains("ecn_prob 99"));
