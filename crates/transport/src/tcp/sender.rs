@@ -75,12 +75,12 @@ pub struct Sender {
 #[derive(Default)]
 struct Handshake {
     done: bool,
-    /// SYNs that were not answered in time, and when the last one left.
+    /// SYNs that were not answered in time, and when the first and the last one left.
     syn_timeouts: u32,
     first_syn: Time,
+    syn_sent: Time,
     /// Until when no SYN/ACK is challenged.
     rests: Time,
-    syn_sent: Time,
     /// Handshake segment or message of the control connection, to be sent.
     segment: Option<Segment>,
     /// Round trips of the control connection still to be made.

@@ -10,7 +10,7 @@ use super::Receiver;
 use crate::tcp::ecn::{EcnReceiver, Negotiation};
 use crate::tcp::segment::{FRESH_COUNTERS, Flags, Segment};
 
-/// Timeouts after which a request is forgotten (`tcp_synack_retries`).
+/// Timeouts of a request that repeat the SYN/ACK (`tcp_synack_retries`).
 const MOST_TIMEOUTS: u32 = 5;
 /// Repeated SYNs are answered once in this time at most (`tcp_invalid_ratelimit`).
 const ANSWER_GAP: Dur = Dur::from_millis(500);

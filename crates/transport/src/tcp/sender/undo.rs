@@ -48,7 +48,7 @@ impl Undo {
     /// A reduction for an ECN mark begins, which nothing takes back.
     pub(super) fn forbid(&mut self) {
         self.marker = None;
-        self.prior_ssthresh = None;
+        self.keep_reduction();
     }
 
     /// A mark has justified the running reduction.
@@ -115,9 +115,11 @@ impl Sender {
         }
         fx.duplicate = true;
         fx.probe_duplicate = of_probe || !self.config.doubts_duplicates();
-        // A second copy is delivered, too.
-        fx.sacked += segments as u32;
-        self.rate.delivered += segments;
+        if self.config.doubts_duplicates() {
+            // A second copy is delivered, too (5.9).
+            fx.sacked += segments as u32;
+            self.rate.delivered += segments;
+        }
         undo.spurious_retransmits += segments;
         if !self.config.doubts_duplicates() || self.recovery.rack.reordering_seen && !of_probe {
             self.recovery.rack.saw_duplicate();

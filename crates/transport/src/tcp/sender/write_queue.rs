@@ -131,7 +131,8 @@ impl WriteQueue {
     ///
     /// An ACK is processed before the host forwards what it let leave. Small queues have room for a packet or two
     /// (`tcp_small_queue_check`), whose segments take more than the packet did: the rest leaves in the same instant, but
-    /// after the ACK has woken the application, or not (`tcp_check_space`).
+    /// after the ACK has woken the application, or not (`tcp_check_space`). That they take so much is inferred: with it
+    /// the buffer grows when that of 7.2 does, over paths of 4, 20 and 100 ms (SO_MEMINFO).
     pub(super) fn on_sent(&mut self, (next, end): (u64, u64), in_flight: u32, una: u64, rate: u64) {
         let bytes = end - next;
         let is_held = self.in_host >= rate.max(2 * (OVERHEAD + bytes)) && self.sent.len() > 1;

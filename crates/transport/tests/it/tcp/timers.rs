@@ -74,6 +74,26 @@ fn a_blackout_ends_in_slow_start_from_one_segment_and_the_back_off_is_forgotten(
     }
 }
 
+// Linux `tcp_fastretrans_alert`: a lost repair takes the state Loss to Recovery, and is a loss of its own.
+#[test]
+fn a_lost_repair_after_a_timeout_reduces_once_more() {
+    let reductions = |lost_again: u32| {
+        let mut repairs = 0;
+        let mut pipe = Pipe::new("reno", config(Feedback::None, 4000), ms(50))
+            .rule(move |p| {
+                let is_repair = p.data && p.copy > 0 && p.at > at_ms(900);
+                repairs += u32::from(is_repair);
+                let is_lost = p.data && p.at >= at_ms(420) && p.at < at_ms(900);
+                if is_lost || is_repair && repairs == lost_again { Fate::Drop } else { Fate::Pass }
+            })
+            .start();
+        pipe.finish(at_ms(30_000));
+        assert_eq!(pipe.total("timeouts"), 1);
+        pipe.reductions.len()
+    };
+    assert_eq!(reductions(8), reductions(0) + 1);
+}
+
 #[test]
 fn an_episode_of_timeouts_reduces_once() {
     let mut pipe = Pipe::new("reno", config(Feedback::None, 4000), ms(50))

@@ -4,7 +4,7 @@ use sojourn_cc::{Feedback, State, Window};
 use sojourn_core::{Dur, Rate};
 use sojourn_transport::tcp::{Config, Era};
 
-use super::pipe::{Fate, MSS, Pipe, at_ms, config, ms};
+use super::pipe::{Fate, MSS, Passing, Pipe, at_ms, config, ms};
 
 const RATE: Rate = Rate(50_000_000);
 
@@ -203,6 +203,24 @@ fn an_original_that_fills_a_hole_in_recovery_shows_reordering() {
     pipe.finish(at_ms(20_000));
     let again: Vec<u64> = pipe.retransmissions().iter().map(|p| p.index).collect();
     assert_eq!(again, [300]);
+}
+
+// 6.12: the pacer holds the repair back until the original is there (`tcp_packet_delayed`).
+#[test]
+fn a_recovery_that_has_sent_nothing_again_is_taken_back_in_7() {
+    let undone = |era| {
+        let config = Config { bytes: Some(3000 * MSS), pacing: true, ..Config::of(era) };
+        let late = |p: &Passing| p.data && p.index >= 100 && p.index.is_multiple_of(100);
+        let mut pipe = Pipe::new("reno", config, ms(50))
+            .bottleneck(RATE, 2000)
+            .rule(move |p| if late(p) { Fate::Late(ms(2)) } else { Fate::Pass })
+            .start();
+        pipe.finish(at_ms(20_000));
+        assert_eq!(pipe.retransmissions().len(), 0, "{era:?}");
+        assert_eq!(pipe.reductions.len(), 1 + pipe.total("undone_reductions") as usize, "{era:?}");
+        pipe.total("undone_reductions")
+    };
+    assert_eq!((undone(Era::E6), undone(Era::E7)), (0, 1));
 }
 
 #[test]
