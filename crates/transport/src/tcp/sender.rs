@@ -256,7 +256,8 @@ impl Sender {
         if wakes {
             // `tcp_rate_check_app_limited`, as the application writes again.
             let is_repaired = self.board.lost <= self.board.retransmitted;
-            if self.snd_nxt == self.written() && in_flight < self.win.cwnd && is_repaired {
+            let has_segment = self.written() - self.snd_nxt >= u64::from(self.mss);
+            if !has_segment && in_flight < self.win.cwnd && is_repaired {
                 self.rate.app_limited(in_flight);
             }
         }

@@ -62,7 +62,7 @@ impl Sender {
             return Some(self.send_again(now, self.pacing.again));
         }
         match self.app.queue.push {
-            Push::All => self.begin_burst(now),
+            Push::All | Push::Short => self.begin_burst(now),
             Push::One => {
                 let packet = self.begin_burst(now);
                 self.app.queue.push = Push::Nothing;
@@ -181,6 +181,10 @@ impl Sender {
         if window_room < mss.min(write_room) || buffer_room < mss.min(write_room) {
             return None;
         }
+        let held = self.held_short(write_room);
+        if held == write_room {
+            return None;
+        }
         let max_segments = self.tso_segments();
         let congestion_room = u64::from(self.win.cwnd - in_flight) * mss;
         // Linux `tcp_cwnd_test`: a burst is at most half of cwnd, so that ACKs keep coming.
@@ -200,7 +204,7 @@ impl Sender {
             self.usage.deferred |= congestion_room < window_room && congestion_room <= buffer;
             return None;
         }
-        let data = (self.written() - self.snd_nxt).max(1); // a FIN rides on the last segment
+        let data = (self.written() - self.snd_nxt - held).max(1); // a FIN rides on the last segment
         let room = data.min(buffer_room);
         let segments = u64::from(quota.min(max_segments)).min(room.div_ceil(mss));
         if window_room >= room.min(segments * mss) {
@@ -226,7 +230,14 @@ impl Sender {
     /// Minshall's form of Nagle's algorithm: no second short segment is outstanding, unless the application pushes
     /// it (`tcp_nagle_check`).
     fn may_send_short(&self) -> bool {
-        self.sent.short_end <= self.snd_una || self.app.queue.push == Push::One
+        self.sent.short_end <= self.snd_una || self.app.queue.push != Push::All
+    }
+
+    /// Bytes of a short segment at the end of the last `write_room`, which waits for an ACK or for more data. One with a
+    /// FIN does not (`tcp_nagle_test`).
+    fn held_short(&self, write_room: u64) -> u64 {
+        let is_free = !self.config.tso_buffers || self.may_send_short();
+        if is_free || self.send_end() > self.written() { 0 } else { write_room % u64::from(self.mss) }
     }
 
     /// Linux `tcp_small_queue_check`: a millisecond (2⁻¹⁰ s) at the pacing rate, at least two bursts, may

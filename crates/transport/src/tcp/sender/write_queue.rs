@@ -24,9 +24,11 @@ const FIRST_LIMIT: u64 = 16 << 10;
 /// What may leave before the application goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Push {
-    /// As much as the windows and the pacer let (`tcp_push_pending_frames`).
+    /// As much as the windows, the pacer and Nagle's algorithm let (`tcp_push_pending_frames`).
     #[default]
     All,
+    /// The same, but a short segment at the end waits for nothing (`TCP_NAGLE_PUSH`).
+    Short,
     /// One packet, which waits for nothing (`tcp_push_one`).
     One,
     Nothing,
@@ -219,7 +221,8 @@ impl WriteQueue {
             self.has_copied = true;
             self.call -= take;
             if self.call == 0 {
-                break;
+                self.push(Push::All);
+                return;
             }
             if take == room {
                 // `forced_push`.
@@ -233,13 +236,13 @@ impl WriteQueue {
             }
         }
         if self.has_copied {
-            self.push();
+            self.push(Push::Short);
         }
     }
 
     /// `tcp_mark_push`.
-    fn push(&mut self) {
-        self.push = Push::All;
+    fn push(&mut self, push: Push) {
+        self.push = push;
         self.pushed = self.written;
         if let Some(tail) = self.unsent.back_mut() {
             tail.pushes = true;
