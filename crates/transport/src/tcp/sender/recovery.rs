@@ -206,6 +206,9 @@ impl Sender {
             reports: &[],
         };
         self.cc.on_ack(now, &ack, &mut self.win);
+        if raises && !reducing {
+            self.usage.stamp = now; // tcp_cong_avoid: a window that grows is in use
+        }
         // Of the path it has moved nothing but what follows from cwnd.
         path.cwnd_limited = self.is_cwnd_limited();
         self.apply_output(&path);
