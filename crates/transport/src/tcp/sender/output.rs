@@ -372,7 +372,9 @@ impl Sender {
         self.recovery.prr.sent(1);
         self.sent.again += 1;
         self.note_sent(now, len, true, idle);
-        if self.timer == Timer::None || seq == self.snd_una {
+        // The rest of what is overdue is not forgotten (`tcp_xmit_retransmit_queue`).
+        let is_head = seq == self.snd_una && self.timer != Timer::Reorder;
+        if self.timer == Timer::None || is_head {
             self.rearm_rto(now);
         }
         let packet = self.outgoing(seq, len, false);
