@@ -201,7 +201,8 @@ impl Receiver {
                 self.window.make_room(now);
             } else {
                 let is_in = self.out_of_order.hold(range, segments);
-                if self.window.on_hole(now, segment.len, is_in, &self.out_of_order) {
+                let size = (segment.len, segments);
+                if self.window.on_hole(now, size, is_in, &self.out_of_order) {
                     self.quick |= 1;
                 }
             }

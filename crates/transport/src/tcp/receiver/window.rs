@@ -289,11 +289,20 @@ impl DynamicWindow {
         self.enlarge(window + growth + behind);
     }
 
-    /// `len` bytes beyond a hole arrived; `is_in` if a packet that was there took them in. Returns whether the window grew:
-    /// Linux `tcp_data_queue_ofo` with `tcp_grow_window`, before a packet of its own counts, and from 6.16 on
-    /// `tcp_rcvbuf_grow`, so that a round trip of data fits behind a hole, too.
-    pub(super) fn on_hole(&mut self, now: Time, len: u32, is_in: bool, held: &Reassembly) -> bool {
+    /// `len` bytes beyond a hole arrived in `segments`; `is_in` if a packet that was there took them in. Returns whether the
+    /// window grew: Linux `tcp_data_queue_ofo` with `tcp_grow_window`, before a packet of its own counts, and from 6.16
+    /// on `tcp_rcvbuf_grow`, so that a round trip of data fits behind a hole, too.
+    pub(super) fn on_hole(
+        &mut self,
+        now: Time,
+        (len, segments): (u32, u32),
+        is_in: bool,
+        held: &Reassembly,
+    ) -> bool {
         self.read(now);
+        if self.is_measured && self.is_exact {
+            self.measure_share(u64::from(len / segments.max(1))); // from 6.17 on
+        }
         if is_in {
             self.hold(held);
         }
