@@ -104,8 +104,10 @@ def _delays(of: str, name: str, statistics: dict[str, Any] | None) -> Iterator[V
 
 def _queue(run: Run, queue: dict[str, Any]) -> Iterator[Value]:
     name = str(queue["name"])
+    # Linux counts a packet twice that both laws of CoDel mark (`codel_dequeue`).
+    is_counted_twice = {"codel", "ce_threshold"} <= set(queue.get("marks", {}))
     for key, what in (("dropped", "drops"), ("marked", "marks")):
-        if queue.get(key) is not None:
+        if queue.get(key) is not None and not (key == "marked" and is_counted_twice):
             yield Value(name, what, Kind.COUNT, float(queue[key]), int(queue[key]))
     series, rate_mbps = f"queue.{name}.backlog_bytes", _rate(run, name)
     if series in run.names() and rate_mbps:
