@@ -95,7 +95,7 @@ impl Sender {
             }
             self.clean_acked(now, segment.ack, prior, &mut fx);
             if self.config.tso_buffers {
-                self.app.queue.on_ack(now, self.snd_una, self.snd_wnd);
+                self.app.queue.on_ack(self.snd_una, self.snd_wnd);
             }
         }
         fx.is_later = self.tsecr == Time::NEVER || echoes_before(self.tsecr, segment.tsval);

@@ -3,8 +3,6 @@
 
 use std::collections::VecDeque;
 
-use sojourn_core::Time;
-
 use super::output::GSO_MAX_BYTES;
 
 /// What a packet takes besides its data: `sk_buff` (256), and the small head of a stream packet (704,
@@ -76,9 +74,7 @@ pub(super) struct WriteQueue {
     is_full: bool,
     /// An ACK has arrived that nobody has looked at: nothing else wakes an application (`tcp_data_snd_check`).
     is_acked: bool,
-    /// When it arrived, and what the packets since that instant take of the host's small queue: the host forwards none
-    /// before it has processed all ACKs that arrived together (`sk_wmem_alloc`).
-    acked_at: Time,
+    /// What the packets since that ACK take of the host's small queue, until it is done (`sk_wmem_alloc`).
     in_host: u64,
     /// Segments in flight and memory when small queues held the next packet back.
     held: Option<(u32, u64)>,
@@ -122,23 +118,20 @@ impl WriteQueue {
     }
 
     /// Everything before `una` was acknowledged, and the peer's window is `window`.
-    pub(super) fn on_ack(&mut self, now: Time, una: u64, window: u64) {
+    pub(super) fn on_ack(&mut self, una: u64, window: u64) {
         while self.sent.front().is_some_and(|end| *end <= una) {
             self.sent.pop_front();
         }
         self.window = self.window.max(window);
         self.is_acked = true;
-        if now > self.acked_at {
-            self.in_host = 0;
-        }
-        self.acked_at = now;
+        self.in_host = 0;
         self.held = None;
     }
 
     /// A packet leaves with the bytes from `next` to `end`; `in_flight` segments are under way without it, and `una` is
     /// the first byte that is not acknowledged. `rate` is what the pacing rate sends in 1 ms.
     ///
-    /// ACKs are processed before the host forwards what they let leave. Small queues have room for a packet or two
+    /// An ACK is processed before the host forwards what it let leave. Small queues have room for a packet or two
     /// (`tcp_small_queue_check`), whose segments take more than the packet did: the rest leaves in the same instant, but
     /// after the ACK has woken the application, or not (`tcp_check_space`). That they take so much is inferred: with it
     /// the buffer grows when that of 7.2 does, over paths of 4, 20 and 100 ms (SO_MEMINFO).

@@ -17,7 +17,7 @@ fn write(queue: &mut WriteQueue, end: u64, una: u64, next: u64) {
 
 /// An ACK up to `una` arrives.
 fn acked(queue: &mut WriteQueue, una: u64, in_flight: u32, cwnd: u32) -> bool {
-    queue.on_ack(NOW, una, 0);
+    queue.on_ack(una, 0);
     queue.wakes(una, in_flight, cwnd)
 }
 
@@ -54,7 +54,7 @@ fn buffers_hold_half_the_first_window_and_later_a_whole_gso_packet() {
     assert!(queue.is_full, "87,040 bytes, as a kernel's buffer begins");
     let sent = 1 + 10 * MSS;
     sends(&mut queue, 1, sent);
-    queue.on_ack(NOW, sent, 200_000);
+    queue.on_ack(sent, 200_000);
     assert!(queue.wakes(sent, 0, 40));
     write(&mut queue, u64::MAX, sent, sent);
     assert_eq!(ends(&queue)[..4], [22, 44, 89, 134]);
@@ -129,7 +129,7 @@ fn packets_and_not_only_payload_take_memory() {
         sends(&mut queue, 1 + (n - 1) * MSS, 1 + n * MSS);
     }
     assert_eq!(queue.memory(1), 10 * MSS + 10 * OVERHEAD, "sent one by one");
-    queue.on_ack(NOW, 1 + 4 * MSS, 0);
+    queue.on_ack(1 + 4 * MSS, 0);
     assert_eq!(queue.memory(1 + 4 * MSS), 6 * (MSS + OVERHEAD));
 }
 
@@ -166,7 +166,7 @@ fn an_ack_wakes_the_application_before_small_queues_let_its_second_packet_go() {
         let una = 1 + 24 * MSS;
         let next = 1 + 54 * MSS;
         (0..27).for_each(|n| sends(&mut queue, 1 + 2 * n * MSS, 1 + 2 * (n + 1) * MSS));
-        queue.on_ack(NOW, una, 0);
+        queue.on_ack(una, 0);
         for n in 0..packets {
             let start = next + 2 * n * MSS;
             queue.on_sent((start, start + 2 * MSS), 30 + 2 * n as u32, una, rate);
