@@ -87,7 +87,7 @@ impl Client {
             params: params.clone(),
             sizes: rng("sizes"),
             thoughts: rng("thoughts"),
-            asks: tcp.sender().on_demand(),
+            asks: tcp.sender().on_demand().prompt(),
             hears: tcp.receiver(),
             asked: 0,
             asked_at: Time::ZERO,

@@ -97,6 +97,8 @@ struct Application {
     done_at: Time,
     /// Without `tso_buffers` it only knows that everything was written, and `wmem_max` bytes count as the buffer.
     queue: WriteQueue,
+    /// Short segments do not wait for each other (`TCP_NODELAY`).
+    is_prompt: bool,
 }
 
 /// What was negotiated, and what the peer has reported.
@@ -213,6 +215,7 @@ impl Sender {
                 closing: config.bytes.is_some(),
                 done_at: Time::ZERO,
                 queue: WriteQueue::after(if config.tso_buffers { 0 } else { write_end }),
+                is_prompt: false,
             },
             ecn: EcnState { accecn, ..EcnState::default() },
             recovery: Recovery::default(),
@@ -228,6 +231,13 @@ impl Sender {
     pub fn on_demand(mut self) -> Self {
         self.write_until(1);
         self.app.closing = false;
+        self
+    }
+
+    /// The same for requests: the answer acknowledges one on the same connection, so that the next finds none under way.
+    #[must_use]
+    pub fn prompt(mut self) -> Self {
+        self.app.is_prompt = true;
         self
     }
 

@@ -230,7 +230,8 @@ impl Sender {
     /// Minshall's form of Nagle's algorithm: no second short segment is outstanding, unless the application pushes
     /// it (`tcp_nagle_check`).
     fn may_send_short(&self) -> bool {
-        self.sent.short_end <= self.snd_una || self.app.queue.push != Push::All
+        let is_pushed = self.app.is_prompt || self.app.queue.push != Push::All;
+        self.sent.short_end <= self.snd_una || is_pushed
     }
 
     /// Bytes of a short segment at the end of the last `write_room`, which waits for an ACK or for more data. One with a
