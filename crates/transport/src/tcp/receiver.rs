@@ -370,7 +370,8 @@ impl Receiver {
         // A host that reads to the end and closes acknowledges a FIN with its own (`tcp_fin` enters pingpong mode), and what
         // came before it, if that waits: no more than a segment does (`tcp_cleanup_rbuf`).
         let waiting = self.rcv_nxt - self.acked;
-        let is_of_fin = self.fin == Some(self.rcv_nxt) && (1..=u64::from(self.mss)).contains(&waiting);
+        let is_of_fin =
+            self.fin == Some(self.rcv_nxt) && (1..=u64::from(self.mss)).contains(&waiting);
         self.acks += u64::from(!is_of_fin);
         if self.window.is_tight(now) {
             self.quick = 0; // __tcp_select_window

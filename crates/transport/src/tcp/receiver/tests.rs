@@ -534,3 +534,27 @@ fn a_pause_is_longer_than_three_round_trips_of_the_handshake() {
         assert_eq!(acks(&mut rx, after).len(), at_once, "{rtt_ms} {pause_ms}");
     }
 }
+
+// By captures of 7.2: what two segments ask for leaves before the host closes; with one, its own FIN acknowledges both.
+#[test]
+fn an_ack_that_two_segments_ask_for_is_none_of_a_fin_alone() {
+    for (waiting, counted) in [(1, 0.0), (2, 1.0)] {
+        let mut rx = open();
+        let sent = |rx: &Receiver| rx.totals().0.iter().find(|t| t.0 == "acks_sent").map(|t| t.1);
+        (0..STEADY).for_each(|n| {
+            rx.on_packet(Time(1_000_000 * (n + 2)), &data(n), Ecn::Ect1);
+            acks(&mut rx, Time(1_000_000 * (n + 2)));
+        });
+        let now = Time(100_000_000);
+        acks(&mut rx, now);
+        let before = sent(&rx).expect("a count");
+        for n in STEADY..STEADY + waiting {
+            let Body::Tcp(mut segment) = data(n) else { unreachable!("data are of TCP") };
+            segment.flags.fin = n + 1 == STEADY + waiting;
+            segment.len = if segment.flags.fin { 1001 } else { segment.len };
+            rx.on_packet(now, &Body::Tcp(segment), Ecn::Ect1);
+        }
+        assert_eq!(acks(&mut rx, now + Dur(1)).len(), 1);
+        assert_eq!(sent(&rx), Some(before + counted), "{waiting}");
+    }
+}

@@ -238,7 +238,11 @@ impl Sender {
     /// FIN does not (`tcp_nagle_test`).
     fn held_short(&self, write_room: u64) -> u64 {
         let is_free = !self.config.tso_buffers || self.may_send_short();
-        if is_free || self.send_end() > self.written() { 0 } else { write_room % u64::from(self.mss) }
+        if is_free || self.send_end() > self.written() {
+            0
+        } else {
+            write_room % u64::from(self.mss)
+        }
     }
 
     /// Linux `tcp_small_queue_check`: a millisecond (2⁻¹⁰ s) at the pacing rate, at least two bursts, may

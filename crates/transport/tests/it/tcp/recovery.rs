@@ -78,6 +78,22 @@ fn a_segment_that_is_repaired_alone_has_no_psh_of_the_packet_that_it_ended() {
     assert_eq!(repairs(&[99, 100]), (vec![false, true], vec![false, false]));
 }
 
+// Linux tcp_xmit_retransmit_queue leaves a pending timer of RACK: by a capture of 7.2. The last of the first flight is lost,
+// and of the burst that follows all but one: its SACK shows the first loss at once, and the others are overdue soon after.
+#[test]
+fn what_is_overdue_soon_is_repaired_before_the_repair_of_the_head_is_acknowledged() {
+    static LOST: [u64; 18] =
+        [9, 10, 11, 12, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
+    let mut pipe = Pipe::new("reno", config(Feedback::None, 1000), ms(50))
+        .rule(|p| if p.is_first_of(&LOST) { Fate::Drop } else { Fate::Pass })
+        .start();
+    pipe.finish(at_ms(20_000));
+    let again = pipe.retransmissions();
+    assert_eq!(again[..4].iter().map(|p| p.index).collect::<Vec<_>>(), [9, 10, 11, 12]);
+    let wait = again[1].at.since(again[0].at);
+    assert!(wait > ms(25) && wait < ms(30), "a quarter of the RTT: {wait:?}");
+}
+
 #[test]
 fn losses_in_two_windows_are_two_reductions() {
     let pipe = lossy("reno", &[100, 800]);

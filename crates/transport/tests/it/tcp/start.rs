@@ -1,7 +1,7 @@
 //! Opening, slow start, acknowledgement policy, windows and closing.
 
 use sojourn_cc::Feedback;
-use sojourn_core::{Bytes, Ecn, Time};
+use sojourn_core::{Bytes, Ecn, Rate, Time};
 use sojourn_transport::Endpoint;
 use sojourn_transport::tcp::{Config, Era};
 
@@ -109,6 +109,34 @@ fn a_window_that_ends_within_a_segment_is_filled_with_a_short_one_unless_one_is_
         count += 1;
     }
     assert!((10..=30).contains(&count), "about one in each round trip: {count}");
+}
+
+// Linux tcp_nagle_test with tcp_minshall_check: each call of the application, 128 KiB, ends with a short segment.
+#[test]
+fn the_short_end_of_a_write_waits_while_another_is_under_way() {
+    let small = Config { wmem_max: Bytes(65_200), ..Config::of(Era::E7) };
+    let mut pipe = Pipe::new("reno", small, ms(7)).bottleneck(Rate(104_000_000), 1000).start();
+    pipe.run_until(at_ms(3000));
+    let acks: Vec<_> = pipe.acks().map(|a| (a.at + ms(7), a.segment.ack)).collect();
+    let short: Vec<_> = pipe.data().filter(|p| u64::from(p.segment.len) < MSS).collect();
+    assert!(short.len() > 10, "{}", short.len());
+    for two in short.windows(2) {
+        let known = acks.iter().take_while(|(at, _)| *at <= two[1].at).last().expect("an ACK").1;
+        assert!(two[0].segment.end() <= known, "{} at {:?}", two[0].segment.end(), two[1].at);
+    }
+}
+
+// Linux tcp_cong_avoid sets snd_cwnd_stamp: RFC 2861's decay is for windows that do not grow.
+#[test]
+fn a_window_that_the_send_buffer_limits_does_not_decay() {
+    let small = Config { wmem_max: Bytes(89_300), ..Config::of(Era::E7) };
+    let mut pipe =
+        Pipe::new("reno hystart off", small, ms(6)).bottleneck(Rate(25_900_000), 1000).start();
+    pipe.run_until(at_ms(300));
+    let cwnd = pipe.tx.window().cwnd;
+    pipe.run_until(at_ms(5000));
+    assert_eq!(pipe.tx.window().cwnd, cwnd);
+    assert!(cwnd > 100, "{cwnd}");
 }
 
 #[test]

@@ -152,6 +152,18 @@ fn the_share_is_measured_in_the_first_full_segment() {
     assert_eq!(tiny.share, 128, "less than 536 bytes tell nothing");
 }
 
+// tcp_measure_rcv_mss in tcp_data_queue_ofo: a first flight that loses its head shows a growing window with each segment.
+#[test]
+fn a_segment_beyond_a_hole_tells_the_share_too() {
+    let mut window = window(Era::E7);
+    let mut held = Reassembly::new();
+    let second = 1 + u64::from(MSS);
+    held.hold((second, second + u64::from(MSS)), 1);
+    assert_eq!(window.share, 128);
+    assert!(window.on_hole(Time(1_000_000), (MSS, 1), false, &held), "there is room to grow");
+    assert_eq!(window.share, 153);
+}
+
 #[test]
 fn what_is_held_beyond_a_hole_makes_room_from_6_16() {
     for (era, clamp) in [(Era::E6, 78_336), (Era::E7, 2 * 10 * 1448 + 100 * 1448)] {
@@ -160,7 +172,7 @@ fn what_is_held_beyond_a_hole_makes_room_from_6_16() {
         let mut held = Reassembly::new();
         let last = 1 + 100 * u64::from(MSS);
         held.hold((last, last + u64::from(MSS)), 1);
-        window.on_hole(Time(2_000_000), MSS, false, &held);
+        window.on_hole(Time(2_000_000), (MSS, 1), false, &held);
         assert!(window.clamp.abs_diff(clamp) <= 1, "{era:?}: {}", window.clamp);
     }
 }
