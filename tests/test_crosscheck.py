@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,13 +16,11 @@ from sojourn.crosscheck.quantities import Kind, Value
 from sojourn.crosscheck.shrink import shrink
 from sojourn.execution import execute
 from sojourn.jobs import Job
-from sojourn.results import ResultsError
+from sojourn.results import ResultsError, Run
 from sojourn.scenario import Scenario
 from sojourn.shrink import plain
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sojourn.engines.linux import Kernel
 
 
@@ -144,6 +144,20 @@ def test_further_runs_have_other_random_numbers_and_starts() -> None:
     assert isinstance(flows, list)
     assert len(flows) > 3
     assert {flow["start_jitter"] for flow in flows} == {"1ms"}
+
+
+def test_means_are_of_as_many_runs_as_the_kernel_has(tmp_path: Path) -> None:
+    known = Path(__file__).parent / "kernel-cases" / "campaign.jsonl.xz"
+    kept = records.read(known)
+    index = next(n for n in range(0, 500, 10) if ("case-1-" + str(n), 5) in kept and ("case-1-" + str(n), 1) in kept)
+    found = campaign.run(tmp_path, 1, [index], known=known, means=True, jobs=1)
+    assert {(one.of, one.name) for one in found.means} == {(one.of, one.name) for one in found.verdicts}
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["sim", "sim-2", "sim-3", "sim-4", "sim-5"]
+    assert [one.ours for one in found.means] != [one.ours for one in found.verdicts]
+    runs = [Run(tmp_path / folder / f"case-1-{index}") for folder in ("sim", "sim-2", "sim-3", "sim-4", "sim-5")]
+    [goodput] = [one for one in found.means if (one.of, one.name) == ("f0", "goodput")]
+    assert goodput.ours == pytest.approx(fmean(run.summary["flows"][0]["goodput_mbps"] for run in runs))
+    assert "means of as many runs" in table.markdown(found)
 
 
 @pytest.mark.parametrize("cases", ["", "x", "5:5", "9:3", "1:2:3", "-1"])

@@ -24,6 +24,7 @@ def crosscheck(
     known: Path | None = None,
     runs: Annotated[int, Parameter(validator=Number(gte=1, lte=5))] = 5,
     attribute: bool = False,
+    means: bool = False,
     shrink: str | None = None,
     quantity: str | None = None,
     replay: str | None = None,
@@ -48,6 +49,8 @@ def crosscheck(
         runs: Of the kernel, of a case that is outside tolerance, the first one included.
         attribute: Where a case is outside, run the kernel's end points over our queue as well, which shows whether the
             queue or the end points make the difference.
+        means: Run the simulator as often as the kernel has run a case, too, with the same further seeds and starts, and
+            compare the means as well: what is outside then is not by chance.
         shrink: A case, such as case-1-17: leave out what its largest disagreement does not need; writes CASE.toml.
         quantity: Which disagreement --shrink keeps, such as "RTT mean"; default: the largest.
         replay: A case: the first packets that differ between both engines, and a picture of their series.
@@ -74,7 +77,16 @@ def crosscheck(
         say(f"{done} of {len(wanted)} cases: {agree} of {len(so_far.verdicts)} quantities agree")
 
     found = campaign.run(
-        out, seed, wanted, known=known, runs=runs, attribute=attribute, jobs=jobs, fresh=fresh, report=report
+        out,
+        seed,
+        wanted,
+        known=known,
+        runs=runs,
+        attribute=attribute,
+        means=means,
+        jobs=jobs,
+        fresh=fresh,
+        report=report,
     )
     if as_json:
         print_json(table.document(found))

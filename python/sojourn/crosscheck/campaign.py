@@ -21,7 +21,7 @@ from sojourn.scenario import Resolved, Scenario
 from sojourn.suites import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sojourn.crosscheck.quantities import Value
@@ -60,6 +60,8 @@ class Campaign:
     verdicts: list[Verdict] = field(default_factory=list)
     #: The same by the kernel's first run and the fixed tolerances alone: nothing widens them.
     alone: list[Verdict] = field(default_factory=list)
+    #: The same with the mean of as many runs of ours as the kernel has of a case: if those were asked for.
+    means: list[Verdict] = field(default_factory=list)
     #: The kernel's further runs by all others, of the cases that have them.
     itself: list[Verdict] = field(default_factory=list)
     #: The same by its first run alone.
@@ -124,6 +126,7 @@ def run(
     known: Path | None = None,
     runs: int = RUNS,
     attribute: bool = False,
+    means: bool = False,
     jobs: int | None = None,
     fresh: bool = False,
     report: Callable[[Campaign], None] = lambda _: None,
@@ -132,7 +135,8 @@ def run(
 
     Runs of the simulator are in `out/sim`, what the kernel gave in `out/kernel.jsonl`, and its runs in `out/linux`.
     `known` is a file of records: cases in it need no kernel, and have the runs that it has. With `attribute` the
-    kernel's end points run over our queue where a case is outside tolerance. With `fresh` the simulator runs anew.
+    kernel's end points run over our queue where a case is outside tolerance. With `means` the simulator runs as often
+    as the kernel did, with the same variations, and the means of both are compared. With `fresh` it runs anew.
     `report` is called as each block of cases is done.
 
     Raises `EngineError` where a case needs a kernel and there is none, `ResultsError` of a file that has no records.
@@ -153,6 +157,9 @@ def run(
             _ask(found, outside, number, out, kept, jobs)
         if attribute:
             _ask(found, outside, CROSSED, out, kept, jobs)
+        if means:
+            for job, averages in _means(found, todo, ours, kept, out, jobs, fresh=fresh):
+                found.means += _judge(job, averages, kept)
         for job in todo:
             values, rate_mbps = ours[job.id]
             kernel = _kernel(job, kept)
@@ -189,6 +196,27 @@ def _simulated(
     """What the simulator gives for each, and the rate of its bottleneck, Mbit/s."""
     runs = _runs(found, engines.named("sim"), todo, out, jobs, fresh=fresh)
     return {job: (quantities.of(run), _rate(run)) for job, run in runs.items()}
+
+
+def _means(
+    found: Campaign,
+    todo: Sequence[Job],
+    ours: Mapping[str, tuple[list[Value], float]],
+    kept: Mapping[Key, Record],
+    out: Path,
+    jobs: int | None,
+    *,
+    fresh: bool,
+) -> Iterator[tuple[Job, tuple[list[Value], float]]]:
+    """Each case with the means of as many runs of ours as the kernel has."""
+    values = {job.id: [ours[job.id][0]] for job in todo}
+    for number in range(2, RUNS + 1):
+        further = [again(job, number - 1) for job in todo if (job.id, number) in kept]
+        runs = _runs(found, engines.named("sim"), further, out / f"sim-{number}", jobs, fresh=fresh)
+        for name, run in runs.items():
+            values[name].append(quantities.of(run))
+    for job in todo:
+        yield job, (quantities.mean(values[job.id]), ours[job.id][1])
 
 
 def _ask(

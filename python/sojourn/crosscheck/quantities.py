@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from sojourn import _core, metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sojourn.metrics import FloatArray
     from sojourn.results import Run
@@ -50,6 +51,16 @@ def of(run: Run) -> list[Value]:
     pings = [value for ping in summary.get("pings", []) for value in _delays(ping["name"], "ping", ping.get("rtt_ms"))]
     queues = [value for queue in run.queues for value in _queue(run, queue)]
     return [*flows, *pings, *queues]
+
+
+def mean(runs: Sequence[Sequence[Value]]) -> list[Value]:
+    """Of each quantity that the first run has, over those that have it."""
+    tables = [{(value.of, value.name): value.value for value in values} for values in runs]
+
+    def over(value: Value) -> float:
+        return statistics.fmean(table[key] for table in tables if (key := (value.of, value.name)) in table)
+
+    return [replace(value, value=over(value)) for value in runs[0]]
 
 
 def _flow(run: Run, flow: dict[str, Any]) -> Iterator[Value]:

@@ -29,6 +29,8 @@ class Agreement:
     #: All cases, and these further runs, by the kernel's first run and the fixed tolerances alone.
     alone: tuple[int, int]
     itself_alone: tuple[int, int]
+    #: All cases with the means of as many runs of ours as the kernel has; nothing if they were not asked for.
+    means: tuple[int, int]
 
     @property
     def percent(self) -> float:
@@ -59,7 +61,7 @@ def agreements(found: Campaign) -> list[Agreement]:
     """All quantities, those that agree least first, after the sum over all."""
     again = {verdict.case for verdict in found.itself}
     spread = [verdict for verdict in found.verdicts if verdict.case in again]
-    groups = (found.verdicts, spread, found.itself, found.alone, found.itself_alone)
+    groups = (found.verdicts, spread, found.itself, found.alone, found.itself_alone, found.means)
 
     def row(name: str, names: set[str]) -> Agreement:
         chosen = [[verdict.agrees for verdict in group if verdict.name in names] for group in groups]
@@ -102,10 +104,12 @@ def markdown(found: Campaign) -> str:
     """Both tables, and what was left out."""
     columns = ["quantity", "agree", "of", "%", "where the kernel ran again, %", "the kernel itself, %"]
     columns += ["by the first run alone, %", "the kernel itself by it, %"]
+    columns += ["means of as many runs, %"] if found.means else []
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     lines += [
         f"| {row.name} | {row.agree} | {row.count} | {row.percent:.1f} | {percent(row.spread):.1f} "
         f"| {percent(row.itself):.1f} | {percent(row.alone):.1f} | {percent(row.itself_alone):.1f} |"
+        + (f" {percent(row.means):.1f} |" if found.means else "")
         for row in agreements(found)
     ]
     lines += [
@@ -142,6 +146,7 @@ def document(found: Campaign) -> dict[str, Any]:
                 "itself": r.itself,
                 "alone": r.alone,
                 "itself_alone": r.itself_alone,
+                "means": r.means,
             }
             for r in agreements(found)
         ],
