@@ -259,7 +259,9 @@ impl Qdisc for Tbf {
     fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
         let Some(to) = to.params::<Params>() else { return };
         let leaf = self.leaf.spec();
-        if let (Some(limit), "bfifo") = (to.limit(), leaf.name())
+        // `fifo_set_limit`: of every queue whose name goes on with "fifo" after its first letter, in its own unit.
+        let is_fifo = leaf.name().get(1..).is_some_and(|name| name.starts_with("fifo"));
+        if let Some(limit) = to.limit().filter(|_| is_fifo)
             && let Ok((to, given)) = leaf.changed(&format!("limit {limit}"))
         {
             self.leaf.change(now, &to, &given, log);

@@ -194,6 +194,23 @@ fn change_of_rate_keeps_the_queue_and_fills_the_bucket() {
     assert_eq!(q.backlog().packets, 2);
 }
 
+// fifo_set_limit. Linux 7.2: behind `pfifo_head_drop limit 4`, after a change of the rate, packets waited for 2.7 s.
+#[test]
+fn change_hands_the_limit_to_a_fifo_below_and_to_nothing_else() {
+    for (leaf, after) in [
+        ("pfifo limit 34", "pfifo limit 9000p"),
+        ("pfifo_head_drop limit 4", "pfifo_head_drop limit 9000p"),
+        ("bfifo limit 6000", "bfifo limit 9000b"),
+        ("sfq limit 4", "sfq limit 4"),
+    ] {
+        let mut q =
+            build_shaped("tbf rate 1Mbit burst 1600 limit 9000", make(leaf), &env()).unwrap();
+        change_rate(&mut *q, Time::ZERO, Rate(2_000_000), &mut Log::default()).unwrap();
+        let own = q.leaf().map(Qdisc::describe).unwrap();
+        assert!(own.starts_with(after) || !leaf.contains("fifo") && !own.contains("9000"), "{own}");
+    }
+}
+
 #[test]
 fn combinations_that_tc_refuses_are_refused() {
     for (options, why) in [
