@@ -181,16 +181,16 @@ impl Sender {
         if window_room < mss.min(write_room) || buffer_room < mss.min(write_room) {
             return None;
         }
-        let held = self.held_short(write_room);
-        if held == write_room {
-            return None;
-        }
         let max_segments = self.tso_segments();
         let congestion_room = u64::from(self.win.cwnd - in_flight) * mss;
         // Linux `tcp_cwnd_test`: a burst is at most half of cwnd, so that ACKs keep coming.
         let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
-        let mut buffer = write_room;
+        let (mut buffer, mut held) = (write_room, 0);
         if self.config.tso_buffers {
+            held = self.held_short(write_room);
+            if held == write_room {
+                return None;
+            }
             let left = self.app.queue.left(self.snd_nxt);
             buffer = buffer.min(left.max(u64::from(quota.min(max_segments)) * mss));
         }
@@ -237,12 +237,8 @@ impl Sender {
     /// Bytes of a short segment at the end of the last `write_room`, which waits for an ACK or for more data. One with a
     /// FIN does not (`tcp_nagle_test`).
     fn held_short(&self, write_room: u64) -> u64 {
-        let is_free = !self.config.tso_buffers || self.may_send_short();
-        if is_free || self.send_end() > self.written() {
-            0
-        } else {
-            write_room % u64::from(self.mss)
-        }
+        let has_fin = self.send_end() > self.written();
+        if has_fin || self.may_send_short() { 0 } else { write_room % u64::from(self.mss) }
     }
 
     /// Linux `tcp_small_queue_check`: a millisecond (2⁻¹⁰ s) at the pacing rate, at least two bursts, may
