@@ -483,15 +483,16 @@ impl Simulation {
     }
 
     fn on_deadline(&mut self, e: usize) {
-        let deadline = self.ends.list[e].endpoint.deadline();
-        if let (true, Some(noise)) = (deadline <= self.now, &mut self.noise)
-            && let Some(fires) = noise.expire(self.now, e, deadline)
-        {
-            let slot = self.sources.end(e);
-            return self.events.set(slot, fires);
-        }
-        if self.ends.list[e].endpoint.deadline() <= self.now {
-            self.ends.list[e].endpoint.on_timer(self.now);
+        let endpoint = &mut self.ends.list[e].endpoint;
+        let deadline = endpoint.deadline();
+        if deadline <= self.now {
+            if let Some(noise) = &mut self.noise
+                && let Some(fires) = noise.expire(self.now, e, deadline)
+            {
+                let slot = self.sources.end(e);
+                return self.events.set(slot, fires);
+            }
+            endpoint.on_timer(self.now);
         }
         self.poll(e);
     }
@@ -499,7 +500,10 @@ impl Simulation {
     /// Sends what an end point has to send, and arms its timer.
     fn poll(&mut self, e: usize) {
         let end = &mut self.ends.list[e];
-        while let Some(tx) = end.endpoint.poll(self.now) {
+        loop {
+            // Its header goes from here into the slab: a binding by value would copy it once more.
+            let sent = end.endpoint.poll(self.now);
+            let Some(tx) = &sent else { break };
             if self.arriving.len() > self.most {
                 // Nothing more is carried, and the run ends.
                 self.arriving.truncate(self.carried);
@@ -507,7 +511,8 @@ impl Simulation {
                 return;
             }
             self.injected += 1;
-            let mut pkt = end.packet(&tx);
+            let mut pkt = end.packet(tx);
+            let Some(tx) = sent else { break };
             pkt.id = self.slab.store(tx.body);
             self.arriving.push((end.first, pkt));
         }
