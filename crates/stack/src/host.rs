@@ -18,7 +18,7 @@ use sojourn_wire::Addresses;
 
 use crate::absent::Absent;
 use crate::media::Media;
-use crate::seat::{Accepts, Place, Seat, accepts, answers, port};
+use crate::seat::{Accepts, Place, Seat, accepts, is_duplex, port};
 use crate::sockets::Sockets;
 
 /// Bytes of the largest packet.
@@ -128,17 +128,16 @@ impl Host {
             let is_possible = end < count && device < devices.len() && places[end].is_none();
             let port = port(end).filter(|_| is_possible).ok_or(Error::Seat(end))?;
             ports.insert((device, port), end);
-            let accepts = match (end.is_multiple_of(2), answers(&scenario, end / 2)) {
-                (true, false) => Accepts::Nothing,
-                (true, true) => Accepts::One,
-                (false, _) => accepts(&scenario, end / 2),
-            };
+            let opens = end.is_multiple_of(2);
+            let accepts =
+                if opens { Accepts::Nothing } else { accepts(&scenario, end / 2) };
+            let is_duplex = is_duplex(&scenario, end / 2);
             let mut counts_departures = false;
             if let Some(flow) = scenario.flows.get_mut(end / 2) {
                 flow.control_rtts = 0;
                 counts_departures = flow.tcp.tsq;
             }
-            places[end] = Some(Place { device, addresses, port, accepts, counts_departures });
+            places[end] = Some(Place { device, addresses, port, accepts, is_duplex, counts_departures });
         }
         for (n, flow) in scenario.flows.iter_mut().enumerate() {
             let is_v6 = |place: &Place| matches!(place.addresses, Addresses::V6 { .. });

@@ -5,8 +5,7 @@
 //! and what it amounts to are those of the simulator. The peer is another [`Host`] or any kernel.
 //!
 //! DEVIATION: both ends of a media flow are at one host: what is measured of a frame is not in its packets.
-//! No control connection precedes a flow's (`control_rtts`). The half of a connection that carries
-//! responses is a connection of its own, which the server opens.
+//! No control connection precedes a flow's (`control_rtts`).
 
 #![warn(missing_docs)]
 #![cfg(target_os = "linux")]

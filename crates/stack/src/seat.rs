@@ -11,8 +11,6 @@ use sojourn_wire::Addresses;
 pub const FIRST_PORT: u16 = 5201;
 /// Ports of ends that open connections (Linux `ip_local_port_range`).
 pub(crate) const OPENING: Range<u16> = 32768..61000;
-/// Port at which the end that opens a flow waits for the connection that carries responses.
-pub(crate) const RESPONSES: u16 = OPENING.end;
 
 /// Where an end point is.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +30,8 @@ pub(crate) struct Place {
     /// Of UDP, own and the peer's.
     pub(crate) port: u16,
     pub(crate) accepts: Accepts,
+    /// Both directions of its connections carry data.
+    pub(crate) is_duplex: bool,
     /// It wants to know what has left the host (`tsq`).
     pub(crate) counts_departures: bool,
 }
@@ -64,7 +64,7 @@ pub(crate) fn accepts(scenario: &Scenario, n: usize) -> Accepts {
     }
 }
 
-/// Whether the far end of the flow `n` opens a connection too, for responses.
-pub(crate) fn answers(scenario: &Scenario, n: usize) -> bool {
-    scenario.flows.get(n).is_some_and(|flow| matches!(flow.app.build(), App::Request(_)))
+/// Whether both directions of the flow `n` carry data.
+pub(crate) fn is_duplex(scenario: &Scenario, n: usize) -> bool {
+    scenario.flows.get(n).is_some_and(|flow| flow.app.build().is_duplex())
 }

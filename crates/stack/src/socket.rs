@@ -20,8 +20,16 @@ const HALF_OPEN: Dur = Dur::from_secs(63);
 
 /// How the host finds it: device, own port, peer's port.
 pub(crate) type Key = (usize, u16, u16);
-/// How the end point calls it: end, number of the connection, whether it carries responses.
-pub(crate) type Name = (usize, u32, bool);
+/// How the end point calls it: end, number of the connection.
+pub(crate) type Name = (usize, u32);
+
+/// Which end of a connection it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Role {
+    pub(crate) is_accepted: bool,
+    /// Both directions carry data.
+    pub(crate) is_duplex: bool,
+}
 
 pub(crate) struct Socket {
     pub(crate) key: Key,
@@ -53,7 +61,7 @@ impl Socket {
     pub(crate) fn new(
         key: Key,
         name: Name,
-        is_accepted: bool,
+        role: Role,
         (addresses, tcp): (Addresses, &Config),
         rng: &mut Rng,
     ) -> Self {
@@ -71,8 +79,12 @@ impl Socket {
             first_id: rng.u32() as u16,
         });
         let shows_counters = tcp.accecn_option;
-        let quiet = if is_accepted { Quiet::of_receiver() } else { Quiet::of_sender() };
-        let state = if is_accepted { State::HalfOpen } else { State::Open };
+        let quiet = match role {
+            Role { is_duplex: true, .. } => Quiet::of_both(),
+            Role { is_accepted: true, .. } => Quiet::of_receiver(),
+            _ => Quiet::of_sender(),
+        };
+        let state = if role.is_accepted { State::HalfOpen } else { State::Open };
         let gone_at = Time::NEVER;
         Self { key, name, wire, quiet, shows_counters, tos: 0, state, gone_at }
     }
@@ -80,7 +92,6 @@ impl Socket {
     /// A segment of the end point leaves. The answer to an AccECN SYN has the option, so that the peer sees
     /// whether options get through (RFC 9768 3.2.3.2).
     pub(crate) fn on_departure(&mut self, now: Time, segment: &mut Segment, tos: u8) {
-        segment.flags.response = false;
         if segment.len == 0 && !segment.flags.syn && !segment.flags.fin {
             self.tos = tos;
         }

@@ -8,7 +8,7 @@ use sojourn_transport::tcp::Config;
 use sojourn_wire::Addresses;
 
 use crate::seat::OPENING;
-use crate::socket::{Key, Name, Socket};
+use crate::socket::{Key, Name, Role, Socket};
 
 /// Most connections at once. What asks for one above is not answered.
 const MOST: usize = 1 << 14;
@@ -88,7 +88,7 @@ impl Sockets {
         key: Key,
         mut name: Name,
         is_one_of_many: bool,
-        is_accepted: bool,
+        role: Role,
         of: (Addresses, &Config),
     ) -> usize {
         let id = self.free.pop().unwrap_or_else(|| {
@@ -100,7 +100,7 @@ impl Sockets {
         if is_one_of_many {
             name.1 = u32::from(slot.uses) << 16 | id as u32;
         }
-        slot.socket = Some(Socket::new(key, name, is_accepted, of, &mut self.rng));
+        slot.socket = Some(Socket::new(key, name, role, of, &mut self.rng));
         self.by_key.insert(key, id);
         self.by_name.insert(name, id);
         id

@@ -12,8 +12,6 @@ use sojourn_wire::{Addresses, Ip, tcp};
 pub(crate) const FIRST_PORT: u16 = 5201;
 /// Ports of ends that open connections (Linux `ip_local_port_range`).
 const OPENING: std::ops::Range<u16> = 32768..61000;
-/// Port at which the end that opens a flow waits for the connection that carries responses.
-const RESPONSES: u16 = OPENING.end;
 /// Port of the control connection that precedes a flow's: netperf's.
 const CONTROL: u16 = 12865;
 /// A tick of Linux's timestamps.
@@ -23,8 +21,8 @@ const HEADERS: u32 = 40;
 /// Connections after which those that were silent meanwhile are forgotten.
 const GENERATION: usize = 1 << 14;
 
-/// Flow, number of the connection, whether it carries responses.
-type Key = (usize, u32, bool);
+/// Flow, number of the connection.
+type Key = (usize, u32);
 
 /// A connection: the end that opens it, then the other one.
 struct Pair {
@@ -55,14 +53,13 @@ impl Connections {
         if segment.flags.control {
             return write_control(end, addresses, segment, flow.tcp.timestamps, out);
         }
-        let key = (end / 2, segment.connection, segment.flags.response);
-        // The end that answers opens the connection that carries responses.
-        let side = usize::from(end.is_multiple_of(2) == segment.flags.response);
+        let key = (end / 2, segment.connection);
+        // The end that opens the connection, or the other one.
+        let side = end % 2;
         let is_first = segment.flags.syn && !segment.flags.ack;
         let pair = self.get(key, is_first.then_some((scenario, flow, side, addresses)))?;
         let mut segment = *segment;
-        segment.flags.response = false;
-        if side == 0 {
+        if side == 0 && !flow.app.build().is_duplex() {
             // The simulator's end that sends the data has no window.
             segment.window = quiet_window(segment.flags.syn);
         }
@@ -102,13 +99,13 @@ impl Pair {
     fn new(
         scenario: &Scenario,
         flow: &Flow,
-        (number, connection, response): Key,
+        (number, connection): Key,
         side: usize,
         addresses: Addresses,
     ) -> Self {
-        let name = format!("flow.{}.capture.{connection}.{response}", flow.name);
+        let name = format!("flow.{}.capture.{connection}", flow.name);
         let mut rng = Rng::named(scenario.seed, &name);
-        let ports = ports(number, connection, response);
+        let ports = ports(number, connection);
         let mut first_ticks = [0; 2];
         let ends = [0, 1].map(|own: usize| {
             first_ticks[own] = rng.u32();
@@ -136,10 +133,7 @@ pub(crate) fn port(number: usize) -> u16 {
 }
 
 /// Ports of the end that opens a connection, and of the other one.
-fn ports(number: usize, connection: u32, response: bool) -> [u16; 2] {
-    if response {
-        return [port(number), RESPONSES];
-    }
+fn ports(number: usize, connection: u32) -> [u16; 2] {
     let count = u32::from(OPENING.end - OPENING.start);
     let place = (number as u32).wrapping_add(connection) % count;
     [OPENING.start + place as u16, port(number)]
@@ -153,7 +147,7 @@ fn write_control<'a>(
     timestamps: bool,
     out: &'a mut [u8],
 ) -> Option<&'a mut [u8]> {
-    let [opener, _] = ports(end / 2, 0, false);
+    let [opener, _] = ports(end / 2, 0);
     let (source, destination) =
         if end.is_multiple_of(2) { (opener, CONTROL) } else { (CONTROL, opener) };
     let mut header = tcp::Header { source, destination, flags: tcp::ACK, ..tcp::Header::default() };

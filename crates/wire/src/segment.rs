@@ -68,7 +68,7 @@ struct Peer {
 pub enum Unwritable {
     /// It acknowledges a peer whose SYN has not arrived.
     NoPeer,
-    /// It belongs to the simulator's control connection, or to the half that carries responses.
+    /// It belongs to the simulator's control connection.
     Unreal,
     /// The buffer, or the length field, is too small.
     Room,
@@ -150,7 +150,7 @@ impl Connection {
         out: &'a mut [u8],
     ) -> Result<&'a mut [u8], Unwritable> {
         let flags = segment.flags;
-        if flags.control || flags.response {
+        if flags.control {
             return Err(Unwritable::Unreal);
         }
         let ack = match self.peer {

@@ -8,7 +8,7 @@ use sojourn_wire::segment::{Unreadable, refuse};
 use sojourn_wire::{Addresses, Ip, icmp, ip, tcp, udp, udp_prague};
 
 use super::Host;
-use crate::seat::{Accepts, RESPONSES, number};
+use crate::seat::{Accepts, number};
 use crate::socket::Key;
 
 /// No sender sends as many packets as this: what claims to be one of more is forged.
@@ -51,11 +51,10 @@ impl Host {
             return;
         };
         let Some(socket) = self.sockets.get(id) else { return };
-        let (end, connection, response) = socket.name;
+        let (end, connection) = socket.name;
         match socket.wire.read(ip) {
             Ok(mut segment) => {
                 segment.connection = connection;
-                segment.flags.response = response;
                 match socket.on_arrival(&segment) {
                     Arrival::Pass => self.deliver(now, end, &Body::Tcp(segment), ip),
                     Arrival::Taken => self.sides[device].counts.delivered += 1,
@@ -83,13 +82,10 @@ impl Host {
         if header.flags & (tcp::SYN | tcp::ACK | tcp::RST) != tcp::SYN {
             return None;
         }
-        let (end, response) = match key.1 {
-            RESPONSES => (2 * number(key.2)?, true),
-            port => (2 * number(port)? + 1, false),
-        };
+        let end = 2 * number(key.1)? + 1;
         let place = self.places.get(end)?.as_ref()?;
         let is_peer = (place.device, place.addresses) == (key.0, ip.addresses().reversed());
-        let name = (end, 0, response);
+        let name = (end, 0);
         let is_taken = self.sockets.of_name(name).is_some();
         let waits = is_peer && place.accepts != Accepts::Nothing && !is_taken;
         (waits && self.sockets.has_room()).then(|| self.insert(key, name, true))
@@ -104,7 +100,7 @@ impl Host {
     /// The peer has ended a connection.
     fn reset(&mut self, now: Time, id: usize) {
         let Some(socket) = self.sockets.remove(id) else { return };
-        let (end, connection, _) = socket.name;
+        let (end, connection) = socket.name;
         self.count(end, |counts| counts.resets += 1);
         self.with(now, end, |end| end.on_reset(now, connection));
     }

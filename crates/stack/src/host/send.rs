@@ -7,8 +7,8 @@ use sojourn_transport::{Body, Datagram, Echo, Transmit};
 use sojourn_wire::{icmp, udp};
 
 use super::Host;
-use crate::seat::{Accepts, Place, RESPONSES, port};
-use crate::socket::{Key, Name};
+use crate::seat::{Accepts, Place, port};
+use crate::socket::{Key, Name, Role};
 
 /// Ethernet header: end points count it.
 const L2_HEADER: usize = 14;
@@ -64,7 +64,7 @@ impl Host {
     }
 
     fn send_tcp(&mut self, now: Time, end: usize, mut segment: Segment, tos: u8) {
-        let name = (end, segment.connection, segment.flags.response);
+        let name = (end, segment.connection);
         let Some(id) = self.sockets.of_name(name).or_else(|| self.open(name, &segment)) else {
             self.count(end, |counts| counts.unsent += 1);
             return;
@@ -93,12 +93,7 @@ impl Host {
             return None;
         }
         let port = port(name.0)?;
-        let (own, peer) = if name.2 {
-            (port, RESPONSES)
-        } else {
-            (self.sockets.free_port(place.device, port)?, port)
-        };
-        let key = (place.device, own, peer);
+        let key = (place.device, self.sockets.free_port(place.device, port)?, port);
         Some(self.insert(key, name, false))
     }
 
@@ -106,7 +101,8 @@ impl Host {
         let place = self.places[name.0].as_ref().expect("whose connection it is");
         let tcp = &self.scenario.flows[name.0 / 2].tcp;
         let is_one_of_many = place.accepts == Accepts::Many;
-        self.sockets.insert(key, name, is_one_of_many, is_accepted, (place.addresses, tcp))
+        let role = Role { is_accepted, is_duplex: place.is_duplex };
+        self.sockets.insert(key, name, is_one_of_many, role, (place.addresses, tcp))
     }
 
     /// Writes a segment to a connection's device.

@@ -67,6 +67,11 @@ impl App {
         matches!(self, Self::Udp(_) | Self::Media(_) | Self::Exec { .. })
     }
 
+    /// Whether both directions of its connections carry data.
+    pub fn is_duplex(&self) -> bool {
+        matches!(self, Self::Request(_))
+    }
+
     /// Whether the end that opens the flow is the one that receives the data.
     pub fn pulls(&self) -> bool {
         matches!(self, Self::Request(_) | Self::Exec { pulls: true })

@@ -1,9 +1,6 @@
 //! Requests and responses over one persistent connection, in a closed loop: the client asks, the
 //! server answers at once, the client thinks for an exponentially distributed time and asks again.
 //! The response time runs from the request to the last byte of the response in order.
-//!
-//! DEVIATION: each direction is a half of its own with its own handshake, both at the same time,
-//! and acknowledgements are never piggybacked on data.
 
 use sojourn_core::grammar::Args;
 use sojourn_core::grammar::forms::custom;
@@ -14,7 +11,7 @@ use super::sizes::Sizes;
 use super::udp::exponential;
 use super::{App, Application, Entry, Tcp};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
-use crate::tcp::{Receiver, Sender};
+use crate::tcp::Duplex;
 
 pub(super) const ENTRY: Entry = line::<Params>(
     "request",
@@ -47,25 +44,13 @@ impl Application for Params {
     }
 }
 
-fn response(mut tx: Transmit) -> Transmit {
-    if let Body::Tcp(segment) = &mut tx.body {
-        segment.flags.response = true;
-    }
-    tx
-}
-
-fn is_response(body: &Body) -> bool {
-    matches!(body, Body::Tcp(segment) if segment.flags.response)
-}
-
 /// The asking end: it opens the connection.
 #[derive(Debug)]
 pub struct Client {
     params: Params,
     sizes: Rng,
     thoughts: Rng,
-    asks: Sender,
-    hears: Receiver,
+    connection: Duplex,
     /// Requests written.
     asked: u64,
     asked_at: Time,
@@ -87,8 +72,7 @@ impl Client {
             params: params.clone(),
             sizes: rng("sizes"),
             thoughts: rng("thoughts"),
-            asks: tcp.sender().on_demand().prompt(),
-            hears: tcp.receiver(),
+            connection: Duplex::new(tcp.sender(), tcp.receiver()),
             asked: 0,
             asked_at: Time::ZERO,
             expected: 0,
@@ -108,12 +92,12 @@ impl Client {
         self.asked += 1;
         self.asked_at = now;
         self.waiting = true;
-        self.asks.write(self.params.query);
+        self.connection.write(self.params.query);
     }
 
     /// Whether the response is complete now.
     fn hear(&mut self, now: Time) {
-        if self.waiting && self.hears.delivered() >= self.expected {
+        if self.waiting && self.connection.delivered() >= self.expected {
             self.waiting = false;
             self.answered += 1;
             self.samples.push((now, now.since(self.asked_at), self.size));
@@ -126,7 +110,7 @@ impl Client {
 
 impl Endpoint for Client {
     fn start(&mut self, now: Time) {
-        self.asks.start(now);
+        self.connection.start(now);
     }
 
     fn stop(&mut self, _now: Time) {
@@ -135,20 +119,16 @@ impl Endpoint for Client {
     }
 
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
-        if !is_response(body) {
-            let before = self.asks.is_established();
-            self.asks.on_packet(now, body, ecn);
-            if !before && self.asks.is_established() && !self.stopped {
-                self.ask(now);
-            }
-            return;
+        let was_open = self.connection.sender().is_established();
+        self.connection.on_packet(now, body, ecn);
+        if !was_open && self.connection.sender().is_established() && !self.stopped {
+            self.ask(now);
         }
-        self.hears.on_packet(now, body, ecn);
         self.hear(now);
     }
 
     fn on_reset(&mut self, now: Time, connection: u32) {
-        self.asks.on_reset(now, connection);
+        self.connection.on_reset(now, connection);
         self.stop(now);
     }
 
@@ -156,37 +136,29 @@ impl Endpoint for Client {
         if self.next <= now {
             self.ask(now);
         }
-        if let Some(tx) = self.asks.poll(now) {
-            return Some(tx);
-        }
-        let tx = self.hears.poll(now);
+        let tx = self.connection.poll(now);
         self.hear(now); // with receive offload data get there only now
-        tx.map(response)
+        tx
     }
 
     fn deadline(&self) -> Time {
-        self.asks.deadline().min(self.hears.deadline()).min(self.next)
+        self.connection.deadline().min(self.next)
     }
 
     fn on_timer(&mut self, now: Time) {
-        if self.asks.deadline() <= now {
-            self.asks.on_timer(now);
-        }
-        if self.hears.deadline() <= now {
-            self.hears.on_timer(now);
-        }
+        self.connection.on_timer(now);
     }
 
     fn on_departed(&mut self, now: Time, connection: u32, bytes: u32) {
-        self.asks.on_departed(now, connection, bytes);
+        self.connection.on_departed(now, connection, bytes);
     }
 
     fn is_alive(&self) -> bool {
-        self.asks.is_alive()
+        self.connection.is_alive()
     }
 
     fn sample(&self, now: Time, probe: &mut Probe<'_>) {
-        self.hears.sample(now, probe);
+        self.connection.receiver().sample(now, probe);
         probe.put("completed", "responses", self.answered as f64);
     }
 
@@ -198,11 +170,12 @@ impl Endpoint for Client {
     }
 
     fn totals(&self) -> FlowProbe {
-        let mut totals = self.hears.totals();
+        let mut totals = self.connection.receiver().totals();
         totals.0.push(("asked", self.asked as f64));
         totals.0.push(("completed", self.answered as f64));
-        if self.asks.min_rtt() > Dur::ZERO {
-            totals.0.push(("min_rtt_ms", self.asks.min_rtt().as_millis_f64()));
+        let min_rtt = self.connection.sender().min_rtt();
+        if min_rtt > Dur::ZERO {
+            totals.0.push(("min_rtt_ms", min_rtt.as_millis_f64()));
         }
         totals
     }
@@ -213,9 +186,7 @@ impl Endpoint for Client {
 pub struct Server {
     params: Params,
     sizes: Rng,
-    hears: Receiver,
-    answers: Sender,
-    opened: bool,
+    connection: Duplex,
     answered: u64,
 }
 
@@ -225,73 +196,62 @@ impl Server {
         Self {
             params: params.clone(),
             sizes: rng("sizes"),
-            hears: tcp.receiver(),
-            answers: tcp.sender().on_demand(),
-            opened: false,
+            connection: Duplex::new(tcp.sender(), tcp.receiver()),
             answered: 0,
         }
     }
-}
 
-impl Server {
-    /// Answers every request that is complete now.
-    fn hear(&mut self) {
-        while self.hears.delivered() >= (self.answered + 1) * self.params.query {
-            self.answers.write(self.params.sizes.draw(self.answered, &mut self.sizes));
+    /// Answers the next request, if it is complete. Returns whether it was.
+    fn answer(&mut self) -> bool {
+        let is_complete = self.connection.delivered() >= (self.answered + 1) * self.params.query;
+        if is_complete {
+            self.connection.write(self.params.sizes.draw(self.answered, &mut self.sizes));
             self.answered += 1;
         }
+        is_complete
     }
 }
 
 impl Endpoint for Server {
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
-        if is_response(body) {
-            self.answers.on_packet(now, body, ecn);
-            return;
-        }
-        if !std::mem::replace(&mut self.opened, true) {
-            self.answers.start(now);
-        }
-        self.hears.on_packet(now, body, ecn);
-        self.hear();
+        self.connection.on_packet(now, body, ecn);
     }
 
     fn on_reset(&mut self, now: Time, connection: u32) {
-        self.answers.on_reset(now, connection);
+        self.connection.on_reset(now, connection);
     }
 
+    /// TCP acknowledges what it does not delay before the application has read it.
     fn poll(&mut self, now: Time) -> Option<Transmit> {
-        let tx = self.hears.poll(now);
-        self.hear(); // with receive offload data get there only now
-        tx.or_else(|| self.answers.poll(now).map(response))
+        loop {
+            let tx = self.connection.poll(now);
+            if tx.is_some() || !self.answer() {
+                return tx;
+            }
+        }
     }
 
     fn deadline(&self) -> Time {
-        self.hears.deadline().min(self.answers.deadline())
+        self.connection.deadline()
     }
 
     fn on_timer(&mut self, now: Time) {
-        if self.hears.deadline() <= now {
-            self.hears.on_timer(now);
-        }
-        if self.answers.deadline() <= now {
-            self.answers.on_timer(now);
-        }
+        self.connection.on_timer(now);
     }
 
     fn on_departed(&mut self, now: Time, connection: u32, bytes: u32) {
-        self.answers.on_departed(now, connection, bytes);
+        self.connection.on_departed(now, connection, bytes);
     }
 
     fn sample(&self, now: Time, probe: &mut Probe<'_>) {
-        self.answers.sample(now, probe);
+        self.connection.sender().sample(now, probe);
     }
 
     fn sample_controller(&self, probe: &mut Probe<'_>) {
-        self.answers.sample_controller(probe);
+        self.connection.sender().sample_controller(probe);
     }
 
     fn totals(&self) -> FlowProbe {
-        self.answers.totals()
+        self.connection.sender().totals()
     }
 }

@@ -347,6 +347,16 @@ impl Config {
         self.era >= Era::E7
     }
 
+    /// Replies after which ACKs wait for the next one (`TCP_PINGPONG_THRESH`: 3 from 5.1 on, 1 again since 6.0).
+    pub(super) fn interactive_after(&self) -> u8 {
+        if self.era < Era::E6 { 3 } else { 1 }
+    }
+
+    /// Each segment of a reply counts, and not only its first one (6.0 `tcp_event_data_sent`).
+    pub(super) fn counts_all_replies(&self) -> bool {
+        self.era >= Era::E6
+    }
+
     /// SACK blocks that an ACK is sure to have room for: a held-back SACK is sent before a new block would push
     /// one out of these (`TCP_SACK_BLOCKS_EXPECTED`, 5.8; before, all that are remembered).
     pub(super) fn certain_sacks(&self) -> usize {

@@ -88,8 +88,7 @@ impl Held {
             && next.len <= self.size()
             && next.len > 0
             && held.len + next.len <= MAX_BYTES
-            && (next.ace, next.ack, next.flags.response)
-                == (held.ace, held.ack, held.flags.response)
+            && (next.ace, next.ack) == (held.ace, held.ack)
             && (!timestamps
                 || (tick(next.tsval), tick(next.tsecr)) == (tick(held.tsval), tick(held.tsecr)))
     }

@@ -1,9 +1,10 @@
-//! TCP as Linux runs it, at segment level: a sender half and a receiver half.
+//! TCP as Linux runs it, at segment level: a sender half and a receiver half, and both at each end of a [`Duplex`].
 //!
 //! Sequence numbers are 64-bit byte offsets from the initial sequence number, so nothing wraps;
 //! the wire format of the live engine narrows them. Level and era are those of [`Config`].
 
 mod config;
+mod duplex;
 mod ecn;
 mod era;
 mod gro;
@@ -21,6 +22,7 @@ mod sender;
 mod sysctl;
 
 pub use config::{Config, Overlay, Owner, PARAMETERS, Parameter};
+pub use duplex::Duplex;
 pub use ecn::{AccEcnSender, Negotiation, SceFeedback};
 pub use era::{AceReading, CwndLimited, Era, PrrRule};
 pub use prr::Prr;

@@ -32,6 +32,8 @@ enum Side {
     Incoming,
     /// This end receives them.
     Outgoing,
+    /// None: the end point does everything itself.
+    Neither,
 }
 
 /// What to do with a segment that arrived.
@@ -91,6 +93,11 @@ impl Quiet {
         Self::new(Side::Outgoing)
     }
 
+    /// Of an end of a connection that carries data both ways. It answers probes, and knows when the connection is closed.
+    pub fn of_both() -> Self {
+        Self::new(Side::Neither)
+    }
+
     /// A segment arrives.
     pub fn on_arrival(&mut self, segment: &Segment) -> Arrival {
         self.recent = segment.tsval;
@@ -100,7 +107,7 @@ impl Quiet {
         }
         match self.side {
             Side::Incoming => self.on_quiet_arrival(segment),
-            Side::Outgoing => {
+            Side::Outgoing | Side::Neither => {
                 if segment.flags.fin {
                     self.peer_fin = Some(segment.end());
                 }
@@ -154,6 +161,11 @@ impl Quiet {
                     self.fin_at = now; // the reader has read all, and closes
                 }
             }
+            Side::Neither => {
+                if segment.flags.fin {
+                    self.fin = Some(segment.end());
+                }
+            }
         }
         self.ack_due &= !segment.flags.ack;
         self.sent = self.sent.max(segment.end() + u64::from(segment.flags.syn));
@@ -201,7 +213,7 @@ impl Quiet {
         let expected = match self.side {
             Side::Incoming if self.recent == Time::NEVER && self.last.flags.syn => 0,
             Side::Incoming => self.peer_fin.unwrap_or(1),
-            Side::Outgoing => self.last.ack,
+            Side::Outgoing | Side::Neither => self.last.ack,
         };
         self.ack_due |= seq != expected;
         seq == expected

@@ -2,6 +2,7 @@
 //! SACK, window growth and ECN counting, as Linux 5.4 does them. The application reads at once.
 
 mod handshake;
+mod reply;
 mod window;
 
 use sojourn_cc::{Feedback, Needs};
@@ -55,7 +56,12 @@ pub struct Receiver {
     ato_min: u64,
     ato_max: u64,
     last_arrival: u64,
-    /// `icsk_rto` of a host that sends no data, and has one sample: the handshake.
+    /// Data that were sent soon after data had arrived (`pingpong`): ACKs wait for the next such (Linux
+    /// `inet_csk_in_pingpong_mode`).
+    replies: u8,
+    /// When the last data were sent.
+    last_reply: u64,
+    /// `icsk_rto`; of a host that sends no data it has one sample, the handshake.
     rto: u64,
     handshake_rtt: Dur,
     /// The SYN that was answered, until the peer has the answer.
@@ -108,6 +114,8 @@ impl Receiver {
             ato_min,
             ato_max: ato_min,
             last_arrival: 0,
+            replies: 0,
+            last_reply: 0,
             rto: jiffies.second(),
             handshake_rtt: Dur::ZERO,
             request: None,
@@ -132,8 +140,7 @@ impl Receiver {
 
     /// Payload bytes delivered in order.
     pub fn delivered(&self) -> u64 {
-        let closed = self.fin.is_some_and(|fin| self.rcv_nxt >= fin);
-        self.rcv_nxt.saturating_sub(1 + u64::from(closed))
+        self.rcv_nxt.saturating_sub(1 + u64::from(self.is_closed()))
     }
 
     fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
@@ -245,12 +252,12 @@ impl Receiver {
         // RFC 5681 4.2, RFC 9293 3.8.6.3: every second full segment is acknowledged.
         let second = self.rcv_nxt - self.acked > u64::from(self.mss);
         // From 6.6 on: the reader has emptied the queue, and the sender waits for nothing else.
-        let pushed = config.ack_pushed && segment.flags.psh;
+        let pushed = config.ack_pushed && segment.flags.psh && !self.is_interactive();
         // Where the window does not shrink by what waits for the reader, the segment itself is acknowledged
         // (__tcp_ack_snd_check).
         let at_once =
             if config.reader_acks { second && self.window.holds(now) } else { second || pushed };
-        if self.ack_now || self.quick > 0 || at_once {
+        if self.ack_now || self.acks_quickly() || at_once {
             self.ack_now = true;
             return;
         }
@@ -329,7 +336,13 @@ impl Receiver {
     /// Linux `tcp_enter_quickack_mode`.
     fn enter_quickack(&mut self, most: u32) {
         self.quick = self.quick.max(self.quickack_credit(most));
+        self.replies = 0;
         self.ato = self.ato_min;
+    }
+
+    /// Linux `tcp_in_quickack_mode`.
+    fn acks_quickly(&self) -> bool {
+        self.quick > 0 && !self.is_interactive()
     }
 
     /// While data is missing, every arrival is acknowledged; after a few, SACKs are held back for
@@ -337,7 +350,8 @@ impl Receiver {
     /// `__tcp_ack_snd_check` with `tcp_comp_sack_*`.
     fn schedule_sack(&mut self, now: Time) {
         // What leaves at once for another reason is not counted.
-        if self.ack_now || self.quick > 0 || self.compressed >= self.config.most_compressed() {
+        let is_quick = self.ack_now || self.acks_quickly();
+        if is_quick || self.compressed >= self.config.most_compressed() {
             self.ack_now = true;
             return;
         }
@@ -363,16 +377,22 @@ impl Receiver {
         }
     }
 
+    /// An ACK without data.
     fn ack(&mut self, now: Time) -> Segment {
-        let mut sack = self.out_of_order.report(self.duplicate.take());
-        let accecn = self.ecn.option(self.config.timestamps, &mut sack);
-        let ace = self.ecn.ace(self.rcv_nxt - self.acked);
         // A host that reads to the end and closes acknowledges a FIN with its own (`tcp_fin` enters pingpong mode), and what
         // came before it, if that waits: no more than a segment does (`tcp_cleanup_rbuf`).
         let waiting = self.rcv_nxt - self.acked;
         let is_of_fin =
             self.fin == Some(self.rcv_nxt) && (1..=u64::from(self.mss)).contains(&waiting);
         self.acks += u64::from(!is_of_fin);
+        self.acknowledge(now)
+    }
+
+    /// What the header of a segment that leaves now says of what has arrived (Linux `tcp_event_ack_sent`).
+    fn acknowledge(&mut self, now: Time) -> Segment {
+        let mut sack = self.out_of_order.report(self.duplicate.take());
+        let accecn = self.ecn.option(self.config.timestamps, &mut sack);
+        let ace = self.ecn.ace(self.rcv_nxt - self.acked);
         if self.window.is_tight(now) {
             self.quick = 0; // __tcp_select_window
         }
@@ -478,7 +498,7 @@ impl Endpoint for Receiver {
         if flushes {
             self.ack_now = true;
         } else if self.delayed_at <= now {
-            self.ato = (self.ato * 2).min(self.rto);
+            self.on_late_ack();
             self.ack_now = true;
         }
         if self.compressed_at.min(self.read_at) <= now {

@@ -22,8 +22,6 @@ pub struct Flags {
     pub control: bool,
     /// Push: the sender has no more for the moment.
     pub psh: bool,
-    /// Belongs to the half of a connection that carries responses, where both carry data.
-    pub response: bool,
 }
 
 /// AccECN option with three counters and padding.

@@ -97,8 +97,6 @@ struct Application {
     done_at: Time,
     /// Without `tso_buffers` it only knows that everything was written, and `wmem_max` bytes count as the buffer.
     queue: WriteQueue,
-    /// Short segments do not wait for each other (`TCP_NODELAY`).
-    is_prompt: bool,
 }
 
 /// What was negotiated, and what the peer has reported.
@@ -215,7 +213,6 @@ impl Sender {
                 closing: config.bytes.is_some(),
                 done_at: Time::ZERO,
                 queue: WriteQueue::after(if config.tso_buffers { 0 } else { write_end }),
-                is_prompt: false,
             },
             ecn: EcnState { accecn, ..EcnState::default() },
             recovery: Recovery::default(),
@@ -231,13 +228,6 @@ impl Sender {
     pub fn on_demand(mut self) -> Self {
         self.write_until(1);
         self.app.closing = false;
-        self
-    }
-
-    /// The same for requests: the answer acknowledges one on the same connection, so that the next finds none under way.
-    #[must_use]
-    pub fn prompt(mut self) -> Self {
-        self.app.is_prompt = true;
         self
     }
 
@@ -316,6 +306,26 @@ impl Sender {
     /// Smallest round-trip time measured.
     pub fn min_rtt(&self) -> Dur {
         self.rtt.min_rtt()
+    }
+
+    /// What was agreed on in the handshake.
+    pub(super) fn feedback(&self) -> Feedback {
+        self.ecn.feedback
+    }
+
+    /// Sequence number of what is sent next.
+    pub(super) fn next_seq(&self) -> u64 {
+        self.snd_nxt
+    }
+
+    /// Retransmission timeout in jiffies, and smoothed round trip.
+    pub(super) fn path_times(&self) -> (u64, Dur) {
+        (self.rtt.rto_jiffies(), self.rtt.srtt())
+    }
+
+    /// Layer-2 bytes of a segment of this connection.
+    pub(super) fn frame_len(&self, segment: &Segment) -> u32 {
+        segment.frame_len(self.config.timestamps)
     }
 
     /// Congestion state.

@@ -53,15 +53,8 @@ impl Receiver {
 
     fn create_request(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         let (mode, ace) = Negotiation::answer(self.config.ecn, segment.ace, ecn);
-        let (option, edges) = (self.config.accecn_option, self.config.accecn_edge_acks);
-        self.ecn = EcnReceiver::new(mode, option, edges, self.config.sce_feedback);
-        self.open = true;
-        if segment.gso_size > 0 {
-            self.mss = self.mss.min(segment.gso_size);
-        }
-        self.rcv_nxt = 1;
-        self.acked = 1;
-        self.echo = segment.tsval;
+        self.begin(segment, mode);
+        let option = self.config.accecn_option;
         let answer = Segment {
             flags: Flags { syn: true, ack: true, ..Flags::default() },
             ack: 1,
@@ -77,6 +70,19 @@ impl Receiver {
         let timer = self.jiffies.expiry(now, self.jiffies.second());
         let (answered, rests) = (now, Time::ZERO);
         self.request = Some(Request { answer, answered, repeated: 0, timeouts: 0, timer, rests });
+    }
+
+    /// The peer's SYN or SYN/ACK has arrived, and the feedback is agreed on.
+    pub(in crate::tcp) fn begin(&mut self, syn: &Segment, mode: Feedback) {
+        let (option, edges) = (self.config.accecn_option, self.config.accecn_edge_acks);
+        self.ecn = EcnReceiver::new(mode, option, edges, self.config.sce_feedback);
+        self.open = true;
+        if syn.gso_size > 0 {
+            self.mss = self.mss.min(syn.gso_size);
+        }
+        self.rcv_nxt = 1;
+        self.acked = 1;
+        self.echo = syn.tsval;
     }
 
     /// The SYN/ACK again. The second time ECN may be why it does not arrive (RFC 9768 3.1.4; 7.0 `tcp_ecn_make_synack`).
@@ -103,7 +109,7 @@ impl Receiver {
     }
 
     /// The peer has the SYN/ACK.
-    pub(super) fn conclude(&mut self, now: Time) {
+    pub(in crate::tcp) fn conclude(&mut self, now: Time) {
         let Some(request) = mem::take(&mut self.request) else { return };
         if request.repeated > 0 {
             return; // which one it answers is not known (`tcp_synack_rtt_meas`)
@@ -112,6 +118,11 @@ impl Receiver {
         let rtt = self.handshake_rtt;
         // tcp_rtt_estimator: thrice the first sample, or 200 ms more than that (RFC 6298 2.2).
         self.rto = self.jiffies.of(rtt + (rtt * 2).max(RTO_MIN)).max(1);
-        self.ato_max = self.jiffies.of(rtt).clamp(self.ato_min, self.jiffies.of(DELACK_MAX));
+        self.bound_delay(rtt);
+    }
+
+    /// ACKs are delayed for no longer than a round trip, which is `srtt` (`tcp_send_delayed_ack`).
+    pub(super) fn bound_delay(&mut self, srtt: Dur) {
+        self.ato_max = self.jiffies.of(srtt).clamp(self.ato_min, self.jiffies.of(DELACK_MAX));
     }
 }

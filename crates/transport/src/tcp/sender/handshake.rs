@@ -128,31 +128,17 @@ impl Sender {
             self.challenge(now);
             return;
         }
-        self.handshake.done = true;
-        self.learn_peer(segment);
         // The first SYN may be the one that is answered, though the last one asked for nothing (`tcp_ecn_rcv_synack`).
         let (asked, _) = self.asked();
-        self.ecn.feedback = match Negotiation::conclude(asked, segment.ace) {
-            Feedback::Rfc3168 if self.needs.accecn_only => Feedback::None,
-            agreed => agreed,
-        };
+        self.begin(now, segment, Negotiation::conclude(asked, segment.ace));
         // Linux tcp_enter_loss queues it, at SYNs, too.
         self.ecn.cwr_pending = self.handshake.syn_timeouts > 0 && self.echoes_in_flags();
         let sent = codepoint(Role::Syn, asked, self.needs, self.config.ecn_plus_plus);
         self.ecn.not_ect =
             self.ecn.feedback == Feedback::AccEcn && !Negotiation::is_plausible(sent, segment.ace);
-        self.snd_una = 1;
-        self.snd_nxt = 1;
-        self.recovery.high_seq = 1;
         self.snd_wnd = segment.window.into();
         self.tsecr = segment.tsval;
-        if let Some(rtt) = self.handshake_rtt(now, segment.tsecr) {
-            self.rtt.sample(rtt, 1, 1);
-            self.rtt.sample_min(rtt, now.0 / 1000);
-        }
-        self.timer = Timer::None;
-        self.timer_at = Time::NEVER;
-        self.usage.stamp = now;
+        let rtt = self.handshake_rtt(now, segment.tsecr);
         // RFC 5681 3.1, Linux `tcp_init_transfer`.
         if self.handshake.syn_timeouts > 1 && !self.is_of_first_syn(segment.tsecr) {
             self.win.cwnd = 1;
@@ -162,11 +148,7 @@ impl Sender {
         if self.config.ecn_plus_plus && syn_marked {
             self.win.cwnd = 1; // the start is not clean (draft-ietf-tcpm-generalized-ecn)
         }
-        let path = self.path();
-        self.cc.on_established(now, &path, &mut self.win);
-        self.needs = needs(&self.config, &*self.cc);
-        self.update_output();
-        self.open_buffer();
+        self.establish(now, rtt);
         // The third ACK reflects the codepoint of the SYN/ACK, and has an option (RFC 9768 3.2.2.1, 3.2.3.2.1).
         self.handshake.segment = Some(Segment {
             seq: 1,
@@ -178,6 +160,50 @@ impl Sender {
             accecn: self.sends_accecn_option().then_some(FRESH_COUNTERS),
             ..Segment::default()
         });
+    }
+
+    /// The peer, whose `syn` was answered, has the answer: `segment` shows it. The receiving half has agreed on the feedback
+    /// and measured the handshake.
+    pub(in crate::tcp) fn accept(
+        &mut self,
+        now: Time,
+        (syn, segment): (&Segment, &Segment),
+        (feedback, not_ect, rtt): (Feedback, bool, Option<Dur>),
+    ) {
+        self.begin(now, syn, feedback);
+        self.ecn.not_ect = not_ect;
+        self.snd_wnd = segment.window.into();
+        self.tsecr = segment.tsval;
+        self.establish(now, rtt);
+    }
+
+    /// The connection is open, and what the peer's SYN said is known.
+    fn begin(&mut self, now: Time, syn: &Segment, agreed: Feedback) {
+        self.handshake.done = true;
+        self.learn_peer(syn);
+        self.ecn.feedback = match agreed {
+            Feedback::Rfc3168 if self.needs.accecn_only => Feedback::None,
+            agreed => agreed,
+        };
+        self.snd_una = 1;
+        self.snd_nxt = 1;
+        self.recovery.high_seq = 1;
+        self.timer = Timer::None;
+        self.timer_at = Time::NEVER;
+        self.usage.stamp = now;
+    }
+
+    /// Data may leave (Linux `tcp_init_transfer`).
+    fn establish(&mut self, now: Time, rtt: Option<Dur>) {
+        if let Some(rtt) = rtt {
+            self.rtt.sample(rtt, 1, 1);
+            self.rtt.sample_min(rtt, now.0 / 1000);
+        }
+        let path = self.path();
+        self.cc.on_established(now, &path, &mut self.win);
+        self.needs = needs(&self.config, &*self.cc);
+        self.update_output();
+        self.open_buffer();
     }
 
     /// The answer to a SYN/ACK of the open connection (RFC 5961 4.2, Linux `tcp_send_challenge_ack`).

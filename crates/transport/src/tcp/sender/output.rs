@@ -230,7 +230,7 @@ impl Sender {
     /// Minshall's form of Nagle's algorithm: no second short segment is outstanding, unless the application pushes
     /// it (`tcp_nagle_check`).
     fn may_send_short(&self) -> bool {
-        let is_pushed = self.app.is_prompt || self.app.queue.push != Push::All;
+        let is_pushed = self.app.queue.push != Push::All;
         self.sent.short_end <= self.snd_una || is_pushed
     }
 
