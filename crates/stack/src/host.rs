@@ -129,15 +129,15 @@ impl Host {
             let port = port(end).filter(|_| is_possible).ok_or(Error::Seat(end))?;
             ports.insert((device, port), end);
             let opens = end.is_multiple_of(2);
-            let accepts =
-                if opens { Accepts::Nothing } else { accepts(&scenario, end / 2) };
+            let accepts = if opens { Accepts::Nothing } else { accepts(&scenario, end / 2) };
             let is_duplex = is_duplex(&scenario, end / 2);
             let mut counts_departures = false;
             if let Some(flow) = scenario.flows.get_mut(end / 2) {
                 flow.control_rtts = 0;
                 counts_departures = flow.tcp.tsq;
             }
-            places[end] = Some(Place { device, addresses, port, accepts, is_duplex, counts_departures });
+            places[end] =
+                Some(Place { device, addresses, port, accepts, is_duplex, counts_departures });
         }
         for (n, flow) in scenario.flows.iter_mut().enumerate() {
             let is_v6 = |place: &Place| matches!(place.addresses, Addresses::V6 { .. });

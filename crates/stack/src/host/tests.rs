@@ -308,7 +308,7 @@ fn other_applications_run_too() {
     assert!(rtt.v.iter().all(|ms| *ms == 20.0), "{:?}", rtt.v);
     lab.run(at(90), all);
     // Requests go on over a connection that stays open.
-    assert_eq!(lab.connections(), [(2, 0), (2, 0)]);
+    assert_eq!(lab.connections(), [(1, 0), (1, 0)]);
 }
 
 const MEDIA: &str = "[[flow]]\nname = \"s\"\napp = \"scream-bw\"\ncc = \"scream max_rate 10Mbit\"\nstop = \"10s\"\n\

@@ -8,6 +8,9 @@ use super::segment::Segment;
 use super::{Receiver, Sender};
 use crate::endpoint::{Body, Endpoint, Transmit};
 
+/// Bytes of a SACK option with three blocks, and its padding.
+const MOST_SACK: u32 = 28;
+
 /// One end of a connection that carries data both ways.
 #[derive(Debug)]
 pub struct Duplex {
@@ -47,14 +50,15 @@ impl Duplex {
 
     fn on_syn(&mut self, now: Time, body: &Body, segment: &Segment, ecn: Ecn) {
         if !self.opens {
-            self.syn.get_or_insert(*segment);
+            if !self.sends.is_established() {
+                self.syn.get_or_insert(*segment);
+            }
             return self.hears.on_packet(now, body, ecn);
         }
         let was_open = self.sends.is_established();
         self.sends.on_packet(now, body, ecn);
         if !was_open && self.sends.is_established() {
             self.hears.begin(segment, self.sends.feedback());
-            self.learn_path();
         }
     }
 
@@ -63,12 +67,6 @@ impl Duplex {
         if let Some(syn) = self.syn.take_if(|_| segment.flags.ack) {
             self.sends.accept(now, (&syn, segment), self.hears.agreed());
         }
-    }
-
-    /// An acknowledgement waits no longer than this end's own data show that it may.
-    fn learn_path(&mut self) {
-        let (rto, srtt) = self.sends.path_times();
-        self.hears.learn_path(rto, srtt);
     }
 
     /// What leaves acknowledges what has arrived.
@@ -91,7 +89,10 @@ impl Duplex {
             segment.ace = if is_counter { ace } else { segment.ace | ace };
             segment.accecn = accecn;
         }
-        segment.sack = sack;
+        // Linux takes the room of the blocks from the payload (`tcp_current_mss`).
+        if segment.len + MOST_SACK <= self.sends.mss() {
+            segment.sack = sack;
+        }
         tx.len = self.sends.frame_len(segment);
     }
 }
@@ -99,6 +100,7 @@ impl Duplex {
 impl Endpoint for Duplex {
     fn start(&mut self, now: Time) {
         self.opens = true;
+        self.hears.ask();
         self.sends.start(now);
     }
 
@@ -127,7 +129,9 @@ impl Endpoint for Duplex {
         }
         self.accept(now, segment);
         self.sends.on_packet(now, body, ecn);
-        self.learn_path();
+        // An acknowledgement waits no longer than this end's own data show that it may.
+        let (rto, srtt) = self.sends.path_times();
+        self.hears.learn_path(rto, srtt);
         if has_data {
             self.hears.on_packet(now, body, ecn);
         } else {

@@ -225,7 +225,7 @@ impl Sender {
 
     /// A connection whose application writes with [`Sender::write`] and never closes.
     #[must_use]
-    pub fn on_demand(mut self) -> Self {
+    pub(super) fn on_demand(mut self) -> Self {
         self.write_until(1);
         self.app.closing = false;
         self
@@ -321,6 +321,11 @@ impl Sender {
     /// Retransmission timeout in jiffies, and smoothed round trip.
     pub(super) fn path_times(&self) -> (u64, Dur) {
         (self.rtt.rto_jiffies(), self.rtt.srtt())
+    }
+
+    /// Payload bytes of a full segment.
+    pub(super) fn mss(&self) -> u32 {
+        self.mss
     }
 
     /// Layer-2 bytes of a segment of this connection.

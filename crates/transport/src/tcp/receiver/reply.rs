@@ -5,9 +5,15 @@ use sojourn_cc::Feedback;
 use sojourn_core::{Dur, Time};
 
 use super::Receiver;
+use super::window::DynamicWindow;
 use crate::tcp::segment::Segment;
 
 impl Receiver {
+    /// This end asks for the connection.
+    pub(in crate::tcp) fn ask(&mut self) {
+        self.window = DynamicWindow::asking(&self.config, self.mss);
+    }
+
     /// Whether the answer to a SYN is not acknowledged yet.
     pub(in crate::tcp) fn is_asked(&self) -> bool {
         self.request.is_some()

@@ -6,6 +6,8 @@ use crate::tcp::Config;
 use crate::tcp::reassembly::{MOST_PIECES, Reassembly};
 use crate::tcp::segment::Segment;
 
+/// Headers of IPv4 and TCP without options.
+const IP_AND_TCP: u32 = 40;
 /// What a packet takes of a receive buffer besides its data: `sk_buff` (256), `skb_shared_info` (320) and the
 /// head that a sender allocates (384), as between hosts of one kernel. 7.2 advertises 153/256 of a buffer for
 /// segments of 1448 bytes, 138 for 1138, 107 for 694: data/(data + 960). Drivers have other buffers.
@@ -79,12 +81,23 @@ pub(super) struct DynamicWindow {
 }
 
 impl DynamicWindow {
+    /// Of an end that a SYN has told which options the segments of `mss` bytes have.
     pub(super) fn new(config: &Config, mss: u32) -> Self {
-        let mss = u64::from(mss);
+        Self::with_step(config, mss, mss)
+    }
+
+    /// Of an end that asks for the connection: whether segments need room for timestamps is not known yet.
+    pub(super) fn asking(config: &Config, mss: u32) -> Self {
+        Self::with_step(config, mss, config.mtu - IP_AND_TCP)
+    }
+
+    /// The first window is a multiple of `step` (`tcp_select_initial_window`).
+    fn with_step(config: &Config, mss: u32, step: u32) -> Self {
+        let (mss, step) = (u64::from(mss), u64::from(step));
         let is_measured = config.window_share == 0;
         let share = if is_measured { FIRST_SHARE } else { config.window_share.into() };
         let whole = config.rmem_default.0 * share / 256;
-        let initial = whole.min(65_535) / mss * mss;
+        let initial = whole.min(65_535) / step * step;
         // One segment of the share is kept back when the connection opens (`tcp_init_buffer_space`, 7.2, where `advmss`
         // has no room for timestamps).
         let options = if config.timestamps { 12 } else { 0 };
