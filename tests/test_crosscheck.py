@@ -88,6 +88,15 @@ def test_a_kernel_is_judged_by_its_own_other_runs() -> None:
     assert [agrees for _, _, agrees in found] == [False, True, True]
 
 
+def test_our_further_runs_are_judged_as_the_kernels_own_are() -> None:
+    kernel = [[value(Kind.DELAY, number)] for number in (100.0, 130.0, 111.0, 101.0)]
+    ours = [[value(Kind.DELAY, number)] for number in (500.0, 114.0, 500.0, 128.0)]
+    found = [(round(one.kernel, 3), one.agrees) for one in verdict.likewise("case", ours, kernel, 100.0)]
+    # The first does not count; the others are beside the same three as the kernel's of that number.
+    assert found == [(104.0, True), (110.333, False), (113.667, True)]
+    assert verdict.likewise("case", kernel, kernel, 100.0) == verdict.itself("case", kernel, 100.0)
+
+
 def test_a_quantity_of_few_events_does_not_count() -> None:
     few = [value(Kind.COUNT, 3, events=3)]
     assert verdict.judge("case", few, [few], 100.0) == []

@@ -50,7 +50,8 @@ def crosscheck(
         attribute: Where a case is outside, run the kernel's end points over our queue as well, which shows whether the
             queue or the end points make the difference.
         means: Run the simulator as often as the kernel has run a case, too, with the same further seeds and starts, and
-            compare the means as well: what is outside then is not by chance.
+            compare the means as well: what is outside then is not by chance. Also judge our further runs as the
+            kernel's own are.
         shrink: A case, such as case-1-17: leave out what its largest disagreement does not need; writes CASE.toml.
         quantity: Which disagreement --shrink keeps, such as "RTT mean"; default: the largest.
         replay: A case: the first packets that differ between both engines, and a picture of their series.

@@ -64,7 +64,9 @@ class Campaign:
     means: list[Verdict] = field(default_factory=list)
     #: The kernel's further runs by all others, of the cases that have them.
     itself: list[Verdict] = field(default_factory=list)
-    #: The same by its first run alone.
+    #: Our further runs by all of the kernel's that have another number: if means were asked for.
+    likewise: list[Verdict] = field(default_factory=list)
+    #: The kernel's further runs by its first one alone.
     itself_alone: list[Verdict] = field(default_factory=list)
     cases: dict[str, Case] = field(default_factory=dict)
     #: Why cases were left out, and how many.
@@ -158,8 +160,12 @@ def run(
         if attribute:
             _ask(found, outside, CROSSED, out, kept, jobs)
         if means:
-            for job, averages in _means(found, todo, ours, kept, out, jobs, fresh=fresh):
-                found.means += _judge(job, averages, kept)
+            for job, repeated in _repeated(found, todo, ours, kept, out, jobs, fresh=fresh):
+                rate_mbps = ours[job.id][1]
+                found.means += _judge(job, (quantities.mean(repeated), rate_mbps), kept)
+                kernel = _kernel(job, kept)
+                if len(kernel) > 2:
+                    found.likewise += verdict.likewise(job.id, repeated, kernel, rate_mbps)
         for job in todo:
             values, rate_mbps = ours[job.id]
             kernel = _kernel(job, kept)
@@ -198,7 +204,7 @@ def _simulated(
     return {job: (quantities.of(run), _rate(run)) for job, run in runs.items()}
 
 
-def _means(
+def _repeated(
     found: Campaign,
     todo: Sequence[Job],
     ours: Mapping[str, tuple[list[Value], float]],
@@ -207,8 +213,8 @@ def _means(
     jobs: int | None,
     *,
     fresh: bool,
-) -> Iterator[tuple[Job, tuple[list[Value], float]]]:
-    """Each case with the means of as many runs of ours as the kernel has."""
+) -> Iterator[tuple[Job, list[list[Value]]]]:
+    """Each case with as many runs of ours as the kernel has."""
     values = {job.id: [ours[job.id][0]] for job in todo}
     for number in range(2, RUNS + 1):
         further = [again(job, number - 1) for job in todo if (job.id, number) in kept]
@@ -216,7 +222,7 @@ def _means(
         for name, run in runs.items():
             values[name].append(quantities.of(run))
     for job in todo:
-        yield job, (quantities.mean(values[job.id]), ours[job.id][1])
+        yield job, values[job.id]
 
 
 def _ask(

@@ -26,7 +26,9 @@ class Agreement:
     spread: tuple[int, int]
     #: Of these, the kernel's own further runs, each by all others.
     itself: tuple[int, int]
-    #: All cases, and these further runs, by the kernel's first run and the fixed tolerances alone.
+    #: Our further runs likewise; nothing if means were not asked for.
+    likewise: tuple[int, int]
+    #: All cases, and the kernel's further runs, by the kernel's first run and the fixed tolerances alone.
     alone: tuple[int, int]
     itself_alone: tuple[int, int]
     #: All cases with the means of as many runs of ours as the kernel has; nothing if they were not asked for.
@@ -61,7 +63,7 @@ def agreements(found: Campaign) -> list[Agreement]:
     """All quantities, those that agree least first, after the sum over all."""
     again = {verdict.case for verdict in found.itself}
     spread = [verdict for verdict in found.verdicts if verdict.case in again]
-    groups = (found.verdicts, spread, found.itself, found.alone, found.itself_alone, found.means)
+    groups = (found.verdicts, spread, found.itself, found.likewise, found.alone, found.itself_alone, found.means)
 
     def row(name: str, names: set[str]) -> Agreement:
         chosen = [[verdict.agrees for verdict in group if verdict.name in names] for group in groups]
@@ -103,12 +105,15 @@ def _first(text: object) -> str:
 def markdown(found: Campaign) -> str:
     """Both tables, and what was left out."""
     columns = ["quantity", "agree", "of", "%", "where the kernel ran again, %", "the kernel itself, %"]
+    columns += ["ours likewise, %"] if found.means else []
     columns += ["by the first run alone, %", "the kernel itself by it, %"]
     columns += ["means of as many runs, %"] if found.means else []
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     lines += [
         f"| {row.name} | {row.agree} | {row.count} | {row.percent:.1f} | {percent(row.spread):.1f} "
-        f"| {percent(row.itself):.1f} | {percent(row.alone):.1f} | {percent(row.itself_alone):.1f} |"
+        f"| {percent(row.itself):.1f} |"
+        + (f" {percent(row.likewise):.1f} |" if found.means else "")
+        + f" {percent(row.alone):.1f} | {percent(row.itself_alone):.1f} |"
         + (f" {percent(row.means):.1f} |" if found.means else "")
         for row in agreements(found)
     ]
@@ -144,6 +149,7 @@ def document(found: Campaign) -> dict[str, Any]:
                 "count": r.count,
                 "again": r.spread,
                 "itself": r.itself,
+                "likewise": r.likewise,
                 "alone": r.alone,
                 "itself_alone": r.itself_alone,
                 "means": r.means,

@@ -100,11 +100,18 @@ def itself(case: str, kernel: Sequence[Iterable[Value]], rate_mbps: float) -> li
 
     Not the first, since a case has more runs because that one was far from ours: it is an outlier more often.
     """
-    runs = [list(values) for values in kernel]
+    return likewise(case, kernel, kernel, rate_mbps)
+
+
+def likewise(
+    case: str, runs: Sequence[Iterable[Value]], kernel: Sequence[Iterable[Value]], rate_mbps: float
+) -> list[Verdict]:
+    """Each of these runs but the first, judged by those of the kernel that have another number, as `itself` does."""
+    others = [list(values) for values in kernel]
     return [
         found
         for number, values in enumerate(runs[1:], 1)
-        for found in judge(case, values, runs[:number] + runs[number + 1 :], rate_mbps)
+        for found in judge(case, values, others[:number] + others[number + 1 :], rate_mbps)
     ]
 
 
