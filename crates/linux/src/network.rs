@@ -155,7 +155,10 @@ fn quiet(command: &Command) -> Vec<Command> {
         all.push(Command { at_ns: command.at_ns, namespace, action });
     };
     match (&command.action, &command.namespace) {
-        (Action::AddNamespace(name), _) => add(name, Action::DisableIpv6),
+        (Action::AddNamespace(name), _) => {
+            add(name, Action::DisableIpv6);
+            add(name, Action::KeepHashes);
+        }
         (Action::AddAddress(device, address), Some(namespace)) => {
             let link = Link { device: device.clone(), ..Link::default() };
             let [a, b, wire, end] = address.octets();

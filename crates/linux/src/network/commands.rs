@@ -38,6 +38,8 @@ pub enum Action {
     SendSegments(String, u8),
     /// Keeps IPv6 off the devices.
     DisableIpv6,
+    /// Leaves the hash of a socket's packets as it is after a timeout (`net.core.txrehash`, 5.18).
+    KeepHashes,
     /// Gives a device an address.
     AddAddress(String, Ipv4Addr),
     /// Gives a device another address, which others reach through the first one.
@@ -265,6 +267,11 @@ impl Display for Action {
             }
             Self::DisableIpv6 => f.write_str(
                 "sh -c 'for f in /proc/sys/net/ipv6/conf/*/disable_ipv6; do [ ! -e $f ] || echo 1 >$f; done'",
+            ),
+            // A packet keeps it on its way through namespaces, and queues take it for that of a flow
+            // (`skb_get_hash`). A router on its own hashes headers.
+            Self::KeepHashes => f.write_str(
+                "sh -c 'f=/proc/sys/net/core/txrehash; [ ! -e $f ] || echo 0 >$f'",
             ),
             Self::AddAddress(device, address) => write!(f, "ip addr add {address}/24 dev {device}"),
             Self::AddAlias(device, address) => write!(f, "ip addr add {address}/32 dev {device}"),

@@ -132,6 +132,7 @@ fn commands(
         Action::SetLink(loopback),
         Action::AddTun(device.clone()),
         Action::DisableIpv6,
+        Action::KeepHashes,
         Action::SendSegments(device.clone(), segments),
         Action::AddAlias(device.clone(), address),
         Action::SetLink(link),

@@ -100,6 +100,18 @@ fn has(commands: &[(u64, String)], command: &str) -> bool {
 }
 
 #[test]
+fn a_timeout_changes_no_flow_for_the_queues_of_other_hosts() {
+    let network = network(LINE);
+    let text: Vec<_> = network.commands.iter().map(Command::to_string).collect();
+    let kept = |name: &&str| {
+        let of = format!("ip netns exec {name} sh -c 'f=/proc/sys/net/core/txrehash;");
+        text.iter().filter(|line| line.starts_with(&of)).count() == 1
+    };
+    assert!(network.namespaces().count() > 2);
+    assert!(network.namespaces().all(|name| kept(&name)));
+}
+
+#[test]
 fn hosts_get_each_setting_once_and_neighbours_for_good() {
     let flow =
         r#"flow = [{ name = "a", cc = "cubic" }, { name = "b", cc = "reno", start = "2s" }]"#;
