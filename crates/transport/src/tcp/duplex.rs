@@ -81,7 +81,7 @@ impl Duplex {
         }
         let is_handshake = segment.len == 0 && self.receiver.delivered() == 0;
         let Segment { ack, window, sack, ace, accecn, tsecr, .. } =
-            self.receiver.ride(now, segment.len > 0);
+            self.receiver.piggyback(now, segment.len > 0);
         (segment.ack, segment.window, segment.tsecr) = (ack, window, tsecr);
         if !is_handshake {
             // A counter takes the place of the flags, of which ECE is the receiver's and CWR the sender's.

@@ -121,6 +121,9 @@ fn one_handshake_opens_both_directions() {
         assert_eq!(end.sender().min_rtt(), DELAY * 2);
         assert_eq!(end.deadline(), Time::NEVER);
     }
+    let acks =
+        |end: &Duplex| end.receiver().totals().0.iter().find(|t| t.0 == "acks_sent").map(|t| t.1);
+    assert_eq!(lab.ends.each_ref().map(acks), [Some(1.0), Some(0.0)]);
 }
 
 #[test]

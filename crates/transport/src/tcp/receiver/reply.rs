@@ -1,4 +1,4 @@
-//! Acknowledgements of an end that sends data, too: they ride on those, and wait for them where each answers the other
+//! Acknowledgements of an end that sends data, too: piggybacked on those, and waiting for them where each answers the other
 //! (Linux `tcp_event_data_sent`, pingpong mode).
 
 use sojourn_cc::Feedback;
@@ -52,7 +52,7 @@ impl Receiver {
 
     /// What a segment that leaves now says of what has arrived. With `data` it is a reply if what has arrived is not
     /// older than a delayed ACK would be.
-    pub(in crate::tcp) fn ride(&mut self, now: Time, data: bool) -> Segment {
+    pub(in crate::tcp) fn piggyback(&mut self, now: Time, data: bool) -> Segment {
         // Only what waited to be acknowledged uses a quick ACK up (`tcp_dec_quickack_mode`).
         let (quick, waits) = (self.quick, self.rcv_nxt > self.acked || self.ack_now);
         let ack = self.acknowledge(now);
@@ -61,6 +61,8 @@ impl Receiver {
         }
         if data {
             self.note_reply(self.jiffies.at(now));
+        } else {
+            self.acks += 1; // of the handshake, or a probe
         }
         ack
     }
