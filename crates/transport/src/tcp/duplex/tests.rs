@@ -319,4 +319,6 @@ fn a_copy_of_the_syn_opens_nothing_again() {
         lab.exchange(300, 3 * MSS, Dur::from_millis(25));
     }
     assert_eq!(lab.ends.each_ref().map(Duplex::delivered), [4 * 3 * MSS, 4 * 300]);
+    let answers = lab.sent.iter().filter(|(_, n, s)| *n == 1 && s.len > 0);
+    assert!(answers.map(|(_, _, s)| s.seq).is_sorted_by(|one, next| one < next), "none twice");
 }
