@@ -27,6 +27,8 @@ type Key = (usize, u32);
 /// A connection: the end that opens it, then the other one.
 struct Pair {
     ends: [Connection; 2],
+    /// Both directions carry data.
+    is_duplex: bool,
     /// What the clock of each end is at 0, which its peer echoes.
     first_ticks: [u32; 2],
 }
@@ -59,7 +61,7 @@ impl Connections {
         let is_first = segment.flags.syn && !segment.flags.ack;
         let pair = self.get(key, is_first.then_some((scenario, flow, side, addresses)))?;
         let mut segment = *segment;
-        if side == 0 && !flow.app.build().is_duplex() {
+        if side == 0 && !pair.is_duplex {
             // The simulator's end that sends the data has no window.
             segment.window = quiet_window(segment.flags.syn);
         }
@@ -123,7 +125,7 @@ impl Pair {
                 first_id: rng.u32() as u16,
             })
         });
-        Self { ends, first_ticks }
+        Self { ends, is_duplex: flow.app.build().is_duplex(), first_ticks }
     }
 }
 

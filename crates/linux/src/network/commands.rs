@@ -268,8 +268,8 @@ impl Display for Action {
             Self::DisableIpv6 => f.write_str(
                 "sh -c 'for f in /proc/sys/net/ipv6/conf/*/disable_ipv6; do [ ! -e $f ] || echo 1 >$f; done'",
             ),
-            // A packet keeps it on its way through namespaces, and queues take it for that of a flow
-            // (`skb_get_hash`). A router on its own hashes headers.
+            // Packets keep that hash through all namespaces, and queues take it for the flow's (`skb_get_hash`); a router
+            // on its own hashes headers.
             Self::KeepHashes => f.write_str(
                 "sh -c 'f=/proc/sys/net/core/txrehash; [ ! -e $f ] || echo 0 >$f'",
             ),

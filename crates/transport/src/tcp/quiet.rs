@@ -6,9 +6,11 @@
 //! and resets it. A [`Quiet`] stands between an end point and the wire and does this for it, so that
 //! the end points are the same as in the simulator, where no peer does any of it.
 
+use sojourn_cc::Feedback;
 use sojourn_core::{Dur, Time};
 
-use super::segment::{Flags, Segment};
+use super::ecn::Negotiation;
+use super::segment::{CWR, Flags, Segment};
 
 /// First timeout of the FIN (RFC 6298 2.1), and how often it is sent (Linux `tcp_orphan_retries`).
 const FIN_TIMEOUT: Dur = Dur::from_secs(1);
@@ -17,8 +19,6 @@ const FIN_TRIES: u32 = 8;
 /// when it is shifted by 7.
 const SYN_WINDOW: u32 = 64_240;
 const WINDOW: u32 = 64_256;
-/// An AccECN end to which nothing comes marked says this for ever (RFC 9768 3.2.2).
-const ACE: u8 = 5;
 
 /// What an end to which no data come says of its window.
 pub fn quiet_window(is_syn: bool) -> u32 {
@@ -55,6 +55,8 @@ pub struct Quiet {
     last: Segment,
     /// Sequence number after what has left.
     sent: u64,
+    /// AccECN was agreed on: the ACE field is a counter, and no flags.
+    counts: bool,
     /// Latest timestamp of the peer.
     recent: Time,
     ack_due: bool,
@@ -73,6 +75,7 @@ impl Quiet {
             side,
             last: Segment::default(),
             sent: 0,
+            counts: false,
             recent: Time::NEVER,
             ack_due: false,
             peer_fin: None,
@@ -101,6 +104,7 @@ impl Quiet {
     /// A segment arrives.
     pub fn on_arrival(&mut self, segment: &Segment) -> Arrival {
         self.recent = segment.tsval;
+        self.note_agreement(segment);
         self.fin_acked |= segment.flags.ack && self.fin.is_some_and(|end| segment.ack >= end);
         if self.fin_acked {
             self.fin_at = Time::NEVER;
@@ -116,6 +120,13 @@ impl Quiet {
                 self.ack_due |= is_probe && segment.seq + 1 == self.last.ack;
                 Arrival::Pass
             }
+        }
+    }
+
+    /// A SYN/ACK tells what both ends have agreed on.
+    fn note_agreement(&mut self, segment: &Segment) {
+        if segment.flags.syn && segment.flags.ack {
+            self.counts = Negotiation::conclude(Feedback::AccEcn, segment.ace) == Feedback::AccEcn;
         }
     }
 
@@ -167,6 +178,7 @@ impl Quiet {
                 }
             }
         }
+        self.note_agreement(segment);
         self.ack_due &= !segment.flags.ack;
         self.sent = self.sent.max(segment.end() + u64::from(segment.flags.syn));
         self.last = *segment;
@@ -185,9 +197,9 @@ impl Quiet {
     }
 
     fn segment(&self, now: Time, seq: u64, fin: bool) -> Segment {
-        let Segment { ack, window, ace, accecn, len, .. } = self.last;
+        let Segment { ack, window, ace, accecn, .. } = self.last;
         // CWR is said once, with data.
-        let ace = if len > 0 && ace != ACE { 0 } else { ace };
+        let ace = if self.counts { ace } else { ace & !CWR };
         Segment {
             seq,
             ack: if self.side == Side::Incoming { self.peer_fin.unwrap_or(1) } else { ack },

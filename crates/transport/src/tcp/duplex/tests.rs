@@ -43,8 +43,15 @@ impl Lab {
         lab
     }
 
+    /// An open connection on which nothing is under way.
+    fn open(config: &Config) -> Self {
+        let mut lab = Self::new(config);
+        lab.run(Dur::from_millis(100));
+        lab
+    }
+
     fn of(era: Era) -> Self {
-        Self::new(&Config::of(era))
+        Self::open(&Config::of(era))
     }
 
     fn flush(&mut self) {
@@ -109,8 +116,7 @@ fn pure(sent: &[(usize, Segment)], end: usize) -> usize {
 
 #[test]
 fn one_handshake_opens_both_directions() {
-    let mut lab = Lab::of(Era::E7);
-    lab.run(Dur::from_millis(100));
+    let lab = Lab::of(Era::E7);
     let all: Vec<_> = lab.sent.iter().map(|(_, n, s)| (*n, s.flags.syn, s.flags.ack)).collect();
     assert_eq!(all, [(0, true, false), (1, true, true), (0, false, true)]);
     let window = |n: usize| lab.sent[n].2.window;
@@ -129,7 +135,6 @@ fn one_handshake_opens_both_directions() {
 #[test]
 fn an_answer_acknowledges_its_request_and_the_next_request_the_answer() {
     let mut lab = Lab::of(Era::E7);
-    lab.run(Dur::from_millis(100));
     // The first request is acknowledged quickly, before the application has read it.
     let first = lab.exchange(300, 3 * MSS, Dur::from_millis(25));
     assert_eq!(pure(&first, 1), 1);
@@ -149,7 +154,6 @@ fn an_answer_acknowledges_its_request_and_the_next_request_the_answer() {
 /// When the end of an answer is acknowledged after `exchanges` that follow each other within `pause`, from when it arrives.
 fn delay(era: Era, exchanges: u32, pause: Dur) -> Dur {
     let mut lab = Lab::of(era);
-    lab.run(Dur::from_millis(100));
     for _ in 0..exchanges {
         lab.exchange(300, 100, DELAY + pause);
     }
@@ -175,7 +179,6 @@ fn replies_within_a_delayed_ack_make_acks_wait_for_the_next() {
 fn a_reply_counts_once_before_6_0() {
     let quick = |era, exchanges: usize| -> Vec<usize> {
         let mut lab = Lab::of(era);
-        lab.run(Dur::from_millis(100));
         let exchange = |_| pure(&lab.exchange(300, 3 * MSS, Dur::from_millis(25)), 1);
         (0..exchanges).map(exchange).collect()
     };
@@ -191,7 +194,6 @@ fn requests_after_a_pause_are_no_replies() {
 #[test]
 fn an_ack_that_no_data_took_along_ends_the_wait() {
     let mut lab = Lab::of(Era::E7);
-    lab.run(Dur::from_millis(100));
     let soon = DELAY + Dur::from_millis(5);
     lab.exchange(300, 100, soon);
     assert_eq!(pure(&lab.exchange(300, 100, Dur::from_secs(1)), 0), 1, "by the timer");
@@ -202,8 +204,7 @@ fn an_ack_that_no_data_took_along_ends_the_wait() {
 
 #[test]
 fn data_show_marks_and_reductions_at_once() {
-    let mut lab = Lab::new(&Config { ecn: Feedback::Rfc3168, ..Config::of(Era::E7) });
-    lab.run(Dur::from_millis(100));
+    let mut lab = Lab::open(&Config { ecn: Feedback::Rfc3168, ..Config::of(Era::E7) });
     lab.marks = true;
     let sent = lab.exchange(300, 2 * MSS, Dur::from_millis(25));
     let answers: Vec<_> = sent.iter().filter(|(n, s)| *n == 1 && s.len > 0).collect();
@@ -216,8 +217,7 @@ fn data_show_marks_and_reductions_at_once() {
 #[test]
 fn data_carry_accecn_counters() {
     let mut lab =
-        Lab::new(&Config { ecn: Feedback::AccEcn, accecn_option: true, ..Config::of(Era::E7) });
-    lab.run(Dur::from_millis(100));
+        Lab::open(&Config { ecn: Feedback::AccEcn, accecn_option: true, ..Config::of(Era::E7) });
     lab.marks = true;
     for n in 1..4_u8 {
         let sent = lab.exchange(300, MSS, Dur::from_millis(25));
@@ -230,7 +230,6 @@ fn data_carry_accecn_counters() {
 #[test]
 fn an_end_closes_after_its_peer() {
     let mut lab = Lab::of(Era::E7);
-    lab.run(Dur::from_millis(100));
     lab.exchange(300, MSS, Dur::from_millis(25));
     let now = lab.now;
     lab.ends[0].stop(now);
@@ -246,7 +245,6 @@ fn an_end_closes_after_its_peer() {
 #[test]
 fn what_is_lost_is_sent_again_in_both_directions() {
     let mut lab = Lab::of(Era::E7);
-    lab.run(Dur::from_millis(100));
     lab.write(0, 300);
     lab.lines[1].clear();
     lab.run(Dur::from_secs(1));
@@ -272,7 +270,6 @@ fn what_is_lost_is_sent_again_in_both_directions() {
 #[test]
 fn data_that_acknowledge_nothing_use_no_quick_ack_up() {
     let mut lab = Lab::of(Era::E5_15);
-    lab.run(Dur::from_millis(100));
     lab.write(1, 100);
     lab.run(Dur::from_millis(55));
     for _ in 0..20 {
@@ -288,7 +285,6 @@ fn a_pause_is_what_is_longer_than_the_timeout_of_the_own_data() {
     // `tcp_event_data_recv` with `icsk_rto`: 220 ms here, and a second before anything is known.
     for (pause, acks) in [(150, 0), (400, 1)] {
         let mut lab = Lab::of(Era::E5_15);
-        lab.run(Dur::from_millis(100));
         lab.write(1, 31 * MSS);
         lab.run(Dur::from_millis(100));
         lab.run(Dur::from_millis(pause));
@@ -300,7 +296,6 @@ fn a_pause_is_what_is_longer_than_the_timeout_of_the_own_data() {
 #[test]
 fn an_ack_without_data_is_echoed() {
     let mut lab = Lab::of(Era::E7);
-    lab.run(Dur::from_millis(100));
     lab.write(0, 300);
     lab.run(Dur::from_millis(30));
     let (at, _, ack) = *lab.sent.last().expect("an ACK");
@@ -310,7 +305,7 @@ fn an_ack_without_data_is_echoed() {
 
 #[test]
 fn a_copy_of_the_syn_opens_nothing_again() {
-    let mut lab = Lab::of(Era::E7);
+    let mut lab = Lab::new(&Config::of(Era::E7));
     let syn = lab.lines[1][0].1.clone();
     lab.run(Dur::from_millis(100));
     lab.exchange(300, 3 * MSS, Dur::from_millis(25));

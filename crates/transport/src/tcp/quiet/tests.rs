@@ -133,9 +133,60 @@ fn what_is_sent_here_has_the_state_of_the_data() {
     let ack = tx.poll(NOW).expect("an acknowledgement");
     assert_eq!((ack.seq, ack.ace, ack.tsecr), (201, 0, NOW), "CWR is said once");
     let mut rx = receiver(5000);
+    rx.on_departure(NOW, &mut Segment { ace: 2, ..segment("S.", (0, 1, 0)) });
     let count = Segment { ace: 7, accecn: Some([1, 2, 3]), ..segment(".", (1, 5000, 0)) };
     rx.on_departure(NOW, &mut { count });
     rx.on_arrival(&segment(".", (4999, 1, 0)));
     let ack = rx.poll(NOW).expect("an acknowledgement");
     assert_eq!((ack.ace, ack.accecn), (7, Some([1, 2, 3])));
+}
+
+/// An end of a connection that carries data both ways, whose peer answered with `ace`: it has sent 100 bytes with that
+/// ACE field, and has received 300.
+fn both(ace: u8) -> Quiet {
+    let mut quiet = Quiet::of_both();
+    quiet.on_departure(NOW, &mut segment("S", (0, 0, 0)));
+    quiet.on_arrival(&Segment { ace, ..segment("S.", (0, 1, 0)) });
+    let before = Segment { ace: 3, window: 7, ..segment(".", (1, 301, 100)) };
+    let mut left = before;
+    quiet.on_departure(NOW, &mut left);
+    assert_eq!(left, before, "the end point has said it all");
+    quiet
+}
+
+#[test]
+fn an_end_that_sends_and_receives_does_it_all_itself() {
+    let mut end = both(0);
+    for one in
+        [segment(".", (301, 1, 50)), segment(".", (351, 101, 0)), segment(".F", (351, 101, 0))]
+    {
+        assert_eq!(end.on_arrival(&one), Arrival::Pass);
+        assert_eq!(end.poll(NOW), None);
+    }
+    assert!(!end.is_closed());
+    end.on_departure(NOW, &mut segment(".F", (101, 352, 0)));
+    assert!(!end.is_closed());
+    end.on_arrival(&segment(".", (352, 102, 0)));
+    assert!(end.is_closed());
+    assert_eq!((end.deadline(), end.poll(NOW)), (Time::NEVER, None));
+}
+
+#[test]
+fn it_answers_probes_and_wrong_resets() {
+    let mut end = both(0);
+    end.on_arrival(&segment(".", (300, 101, 0)));
+    let answer = end.poll(NOW).expect("an answer");
+    assert_eq!((answer.seq, answer.ack, answer.window), (101, 301, 7));
+    assert!(!end.on_reset(300) && end.on_reset(301));
+    assert!(end.poll(NOW).is_some(), "a challenge");
+}
+
+#[test]
+fn a_counter_is_said_again_and_cwr_is_not() {
+    // The answers to SYNs of RFC 3168 and of AccECN.
+    for (agreed, ace) in [(1, 1), (2, 3)] {
+        let mut end = both(agreed);
+        end.on_arrival(&segment(".", (300, 101, 0)));
+        assert_eq!(end.poll(NOW).expect("an answer").ace, ace);
+    }
 }
