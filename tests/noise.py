@@ -5,7 +5,8 @@ page's two marks; with --check it only fails if they would differ.
 
 The turn is the time from the last data that a receiver got to the ACK that it sends. Lateness of timers is
 that of netem at the sender's host, which holds every ACK for half of the path's round trip: a high-resolution
-timer of the kernel, as that of pacing. A host is idle if it has sent and received nothing for 500 us.
+timer of the kernel, as that of pacing. Both hosts are one machine, which is idle if the last eight times at which it
+sent or received were on average further apart than 300 us.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ HELD_BACK = {
     "l4s-s5-burstiness-ns-prague-dualpi2-50Mbit-80ms": None,
 }
 SHARES = (0, 50, 90, 99, 99.9)
-IDLE_AFTER_US = 500
+IDLE_AFTER_US = 300
+#: How many distances are averaged, as cpuidle's menu governor does, and what is too close for another wake-up.
+WAKE_UPS = 8
+SAME_US = 15
 #: What is later is no lateness: a delayed ACK, or a packet that waited for another one.
 LATEST_US = 1000
 #: A port whose sender sent less is that of a test's control.
@@ -74,29 +78,37 @@ class Host:
         return cls(data, answers, np.sort(np.concatenate(times)))
 
 
-def before(times: Ints, at: Ints) -> Ints:
-    """How long before each of `at` the last of `times` was; long, if there was none."""
-    earlier = np.concatenate((times[:1] - 1_000_000_000, times))
-    return at - earlier[np.searchsorted(times, at, side="left")]
+def wake_ups(*hosts: Host) -> Ints:
+    """When their machine woke up to send or receive."""
+    times = np.sort(np.concatenate([host.times for host in hosts]))
+    return times[np.concatenate(([True], np.diff(times) > SAME_US))]
+
+
+def distance(times: Ints, at: Ints) -> Floats:
+    """Mean distance of the last wake-ups before each of `at`, that to it included; long, where there are too few."""
+    earlier = np.concatenate((np.repeat(times[:1] - 1_000_000_000, WAKE_UPS), times))
+    return (at - earlier[np.searchsorted(times, at, side="left")]) / WAKE_UPS
 
 
 def lateness(folder: Path, run: str, delay_us: int | None) -> dict[str, list[Floats]]:
     """Turns and lateness of timers of a run, at work and idle."""
     client, server = (Host.of(folder / f"{run}.{end}.pcap.xz") for end in ("cli_cli", "srv_srv"))
+    machine = wake_ups(client, server)
     found: dict[str, list[Floats]] = {f"{kind}{state}": [] for kind in ("turn", "timer") for state in ("", "_idle")}
 
-    def keep(kind: str, late: Ints, quiet: Ints) -> None:
-        for state, chosen in (("", quiet < IDLE_AFTER_US), ("_idle", quiet >= IDLE_AFTER_US)):
+    def keep(kind: str, late: Ints, at: Ints) -> None:
+        idle = distance(machine, at) >= IDLE_AFTER_US
+        for state, chosen in (("", ~idle), ("_idle", idle)):
             found[kind + state].append(late[(late >= 0) & (late < LATEST_US) & chosen].astype(float))
 
     for port in sorted(client.data):
         got, sent, returned = server.data[port], server.answers[port], client.answers[port]
         last = got[(np.searchsorted(got, sent, side="right") - 1).clip(0)]
-        keep("turn", sent - last, before(server.times, last))
+        keep("turn", sent - last, last)
         # ACKs keep their order, so that without losses the n-th is the n-th.
         if delay_us is not None and len(sent) == len(returned):
             due = sent + delay_us
-            keep("timer", returned - due, before(client.times, due))
+            keep("timer", returned - due, due)
     return found
 
 

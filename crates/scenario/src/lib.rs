@@ -52,7 +52,7 @@ pub use groups::{FlowSeries, Group, Interarrival};
 pub use load::{
     Parsed, SweepPoint, design, expand, expand_at, expand_within, load, load_within, runs,
 };
-pub use noise::Noise;
+pub use noise::{Noise, Quantiles};
 pub use sample::{Design, Method};
 pub use scenario::{
     Change, Direction, Edit, Flow, Hop, Link, Measure, Path, Ping, Scenario, Spread, Stack, Tunnel,

@@ -2,7 +2,8 @@
 //!
 //! Each lateness has two distributions, of a host that was at work just before and of one that was idle: a
 //! processor leaves its idle state in up to some tens of microseconds (`exit_latency` of Linux's
-//! cpuidle drivers). A distribution is given by quantiles, between which it is linear, so that a draw
+//! cpuidle drivers), and how deep it sleeps is chosen by the distances of its last eight wake-ups (the menu
+//! governor's `get_typical_interval`). A distribution is given by quantiles, between which it is linear, so that a draw
 //! needs nothing but additions and multiplications and is the same on every machine.
 
 use std::fmt;
@@ -67,19 +68,19 @@ parameters! {
     #[derive(Copy, PartialEq)]
     pub struct Noise {
         /// From a packet's arrival to what the host does about it, of a host that is at work.
-        pub turn: Quantiles = Quantiles::micros([1, 3, 5, 9, 17]) => quantiles();
+        pub turn: Quantiles = Quantiles::micros([1, 3, 5, 10, 22]) => quantiles();
         /// The same of a host that was idle.
-        pub turn_idle: Quantiles = Quantiles::micros([1, 21, 28, 37, 52]) => quantiles();
+        pub turn_idle: Quantiles = Quantiles::micros([2, 21, 28, 37, 53]) => quantiles();
         /// How late a timer is, of a host that is at work.
-        pub timer: Quantiles = Quantiles::micros([2, 5, 7, 20, 81]) => quantiles();
+        pub timer: Quantiles = Quantiles::micros([2, 5, 7, 13, 44]) => quantiles();
         /// The same of a host that was idle.
-        pub timer_idle: Quantiles = Quantiles::micros([3, 28, 84, 103, 118]) => quantiles();
-        /// A host without packets and timers for this long is idle.
-        pub idle_after: Dur = Dur::from_micros(500);
+        pub timer_idle: Quantiles = Quantiles::micros([4, 28, 84, 103, 117]) => quantiles();
+        /// A host whose last eight wake-ups were on average further apart than this is idle.
+        pub idle_after: Dur = Dur::from_micros(300);
         /// Least time between two interrupts of the network card; what arrives before is handled together.
         pub coalesce: Dur = Dur::ZERO;
-        /// The path's delay is made by timers of hosts too, as by netem between network namespaces: each
-        /// packet is late by another timer's lateness.
+        /// The path is emulated by the machine that all hosts share, as between network namespaces: queues, shapers
+        /// and delays have its timers, and are late, too.
         pub emulated: bool = false, name "emulated|real";
     }
 }

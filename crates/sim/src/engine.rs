@@ -120,9 +120,12 @@ impl Simulation {
         let mut recorder = Recorder::default();
         let port_groups =
             ports.iter().map(|p| recorder.group(format!("queue.{}.", p.name))).collect();
-        let noise = NoisyHosts::of(&scenario);
+        let mut noise = NoisyHosts::of(&scenario);
         let noisy = noise.as_ref().map_or(0, |hosts| hosts.len());
         let sources = Sources::of(&mut ports, ends.list.len(), noisy);
+        if let Some(noise) = &mut noise {
+            noise.emulate(scenario.seed, &sources, |port| &ports[port as usize].name);
+        }
         let mut simulation = Self {
             agenda: agenda(&scenario),
             open: vec![false; 1 + scenario.windows.len()],
@@ -437,7 +440,14 @@ impl Simulation {
     fn on_queue(&mut self, p: usize) {
         let port = &mut self.ports[p];
         port.armed = Time::NEVER;
-        if port.wake() <= self.now {
+        let wake = port.wake();
+        if wake <= self.now {
+            if let Some(noise) = &mut self.noise
+                && let Some(fires) = noise.expire_on_path(self.now, port.slots.queue, wake)
+            {
+                port.armed = fires;
+                return self.events.set(port.slots.queue, fires);
+            }
             port.on_wake(self.now, &mut self.log);
         }
         self.pump(p);
@@ -445,6 +455,11 @@ impl Simulation {
 
     fn on_line(&mut self, p: usize) {
         let port = &mut self.ports[p];
+        if let Some(noise) = &mut self.noise
+            && let Some(fires) = noise.expire_on_path(self.now, port.slots.line, port.arrival())
+        {
+            return self.events.set(port.slots.line, fires);
+        }
         while let Some(pkt) = port.land(self.now) {
             self.arriving.push((port.next[pkt.flow.0 as usize], pkt));
         }
