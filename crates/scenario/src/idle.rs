@@ -41,8 +41,8 @@ const RULES: &[Rule] = &[
     Rule { keys: &["pacing_ss_ratio", "pacing_ca_ratio"], acts: |on| on.is_paced(), why: UNPACED },
     Rule {
         keys: &["limit_output_bytes"],
-        acts: |on| on.tcp.tsq && !on.is_paced(),
-        why: "it bounds unpaced flows with `tcp.tsq`, and there is none",
+        acts: |on| (on.tcp.tsq || on.tcp.tsq_netem) && !on.is_paced(),
+        why: "it bounds unpaced flows with `tcp.tsq` or `tcp.tsq_netem`, and there is none",
     },
     Rule { keys: &["gro_flush_timeout"], acts: |on| on.tcp.gro, why: "`tcp.gro` is off" },
     Rule {

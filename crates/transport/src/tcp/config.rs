@@ -214,6 +214,9 @@ parameters! {
         ace: AceReading = AceReading::Greatest, E7 => AceReading::ByAckSize;
         /// The last segment of each burst has PSH (5.4), not only the end of a write.
         push_bursts: bool = false, E2020 => true;
+        /// TCP small queues between network namespaces whose netem makes the delay, up to 5.12: an ACK lets two bursts
+        /// leave, and what they hold back waits for the next ACK (`skb_orphan_partial`).
+        tsq_netem: bool = false;
         /// A full segment with PSH is acknowledged as soon as the application has read it (6.6).
         ack_pushed: bool = false, E6 => true;
         /// An AccECN receiver acknowledges a change of the ECN field at once (6.18).

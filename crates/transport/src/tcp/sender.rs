@@ -12,6 +12,7 @@ mod write_queue;
 use sojourn_cc::{Controller, Feedback, Needs, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
+use self::output::SmallQueue;
 use self::undo::Undo;
 use self::write_queue::{Push, WriteQueue};
 use super::Config;
@@ -156,6 +157,7 @@ struct Pacing {
     blocked: bool,
     /// Layer-2 bytes in the first queue of the path (`sk_wmem_alloc`), counted with `tsq` only.
     queued: u64,
+    small_queue: SmallQueue,
 }
 
 /// How much of cwnd is used (`tcp_cwnd_validate`).
@@ -239,6 +241,7 @@ impl Sender {
     /// The application has data before `end`.
     fn write_until(&mut self, end: u64) {
         self.app.write_end = end;
+        self.pacing.small_queue.clear();
         if !self.config.tso_buffers {
             self.app.queue.written = end;
         }
@@ -428,6 +431,7 @@ impl Endpoint for Sender {
 
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
         let Body::Tcp(segment) = body else { return };
+        self.pacing.small_queue.clear();
         if segment.flags.control {
             // A copy of an earlier answer means nothing.
             if self.handshake.control_left > 0
@@ -487,6 +491,7 @@ impl Endpoint for Sender {
             self.cc.on_wake(now, &mut self.win);
             self.update_output();
         }
+        self.pacing.small_queue.clear();
         if self.timer_at > now {
             return;
         }

@@ -24,6 +24,9 @@ const TSO_WINDOW_DIVISOR: u64 = 3;
 const MAX_SUPER_PACKET: u32 = u8::MAX as u32;
 /// Layer-2 bytes of a segment without its payload.
 const HEADERS: u64 = 66;
+/// What a packet takes in its host besides its data, up to 6.x: `sk_buff` (256) and a head of 1 KiB
+/// (`sk_stream_alloc_skb`).
+const SKB_OVERHEAD: u64 = 256 + 1024;
 /// TSO may defer until 1 ms after the time from which pacing let the next burst leave.
 const TSO_RECENT: Dur = Dur::from_millis(1);
 /// An ACK is near, and TSO may defer, for 1 ms.
@@ -40,6 +43,34 @@ pub(super) struct Outgoing {
     fin: bool,
     psh: bool,
     cwr: bool,
+}
+
+/// TCP small queues of a host whose packets reach netem, in another network namespace, after what sent them is done:
+/// netem takes them from their socket then and, up to 5.12, wakes nobody (`skb_orphan_partial`).
+#[derive(Debug, Default)]
+pub(super) struct SmallQueue {
+    /// What has left since the last ACK or timer (`sk_wmem_alloc`).
+    bytes: u64,
+    /// The rest waits for the next one.
+    is_held: bool,
+}
+
+impl SmallQueue {
+    /// An ACK or a timer comes: what was sent before has left the host.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Packets of this many bytes leave as this many segments (`tcp_gso_segment` counts each).
+    fn add(&mut self, segments: u64, bytes: u64) {
+        self.bytes += segments * SKB_OVERHEAD + bytes;
+    }
+
+    /// Whether nothing more leaves (`tcp_small_queue_check`; `sk_wmem_alloc` begins at one).
+    fn is_full(&mut self, limit: u64) -> bool {
+        self.is_held |= self.bytes >= limit;
+        self.is_held
+    }
 }
 
 impl Outgoing {
@@ -131,6 +162,10 @@ impl Sender {
 
     /// A packet with `bytes` of payload leaves.
     fn pace(&mut self, now: Time, bytes: u64) {
+        if self.config.tsq_netem {
+            let segments = bytes.div_ceil(u64::from(self.mss));
+            self.pacing.small_queue.add(segments, bytes);
+        }
         let rate = self.paced().then_some(self.pacing.rate);
         self.pacing.pacer.departed(now, bytes, rate, self.sent.segments);
     }
@@ -244,16 +279,24 @@ impl Sender {
     /// Linux `tcp_small_queue_check`: a millisecond (2⁻¹⁰ s) at the pacing rate, at least two bursts, may
     /// wait in the host; of an unpaced connection at most `tcp_limit_output_bytes`; of
     /// retransmissions twice as much (`shift` 1).
-    fn host_queue_is_full(&self, burst: u32, shift: u32) -> bool {
-        if !self.config.tsq {
+    fn host_queue_is_full(&mut self, burst: u32, shift: u32) -> bool {
+        if !self.config.tsq && !self.config.tsq_netem {
             return false;
         }
-        let bytes = u64::from(burst) * (u64::from(self.mss) + HEADERS);
-        let mut limit = (2 * bytes).max(self.pacing.rate.bytes_per_sec() >> 10);
-        if !self.paced() {
-            limit = limit.min(self.config.limit_output_bytes.0);
+        let most = if self.paced() { u64::MAX } else { self.config.limit_output_bytes.0 };
+        let millisecond = self.pacing.rate.bytes_per_sec() >> 10;
+        let limit = |bytes: u64| (2 * bytes).max(millisecond).min(most) << shift;
+        let payload = u64::from(burst) * u64::from(self.mss);
+        let headers = u64::from(burst) * HEADERS;
+        if self.config.tsq && self.pacing.queued > limit(payload + headers) {
+            return true;
         }
-        self.pacing.queued > limit << shift
+        // A connection's first write is the application's: nothing is held there while it goes on.
+        if !self.config.tsq_netem || self.snd_una <= 1 || self.board.packets_out() == 0 {
+            return false;
+        }
+        let limit = limit(SKB_OVERHEAD + payload);
+        self.pacing.small_queue.is_full(limit)
     }
 
     /// Takes the rest of the burst into the packet that its first segment began.

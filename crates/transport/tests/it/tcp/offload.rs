@@ -1,7 +1,9 @@
 //! Super-packets and merged segments between two ends (Linux TSO and GRO).
 
+use std::collections::BTreeMap;
+
 use sojourn_cc::Feedback;
-use sojourn_core::{Bytes, Dur};
+use sojourn_core::{Bytes, Dur, Rate, Time};
 use sojourn_transport::Endpoint;
 use sojourn_transport::tcp::Config;
 
@@ -106,4 +108,40 @@ fn merged_segments_have_one_ack_and_marks_break_them_up() {
     // Of eight segments one is marked: it and the seven between it and the next are a unit each, at most.
     let broken = acks(with(false, true), 8);
     assert!((0.24..0.4).contains(&broken), "{broken}");
+}
+
+/// As the testbed of ect1 shows with a window of three: two segments for each ACK, and a window that does not grow, since
+/// small queues and not cwnd are what limits (Linux 5.4 `tcp_small_queue_check`, `skb_orphan_partial`).
+#[test]
+fn what_small_queues_hold_waits_for_the_next_ack_where_netem_wakes_nobody() {
+    let run = |tsq_netem: bool| {
+        let config = Config { tsq_netem, ..config(Feedback::AccEcn, 600) };
+        let rule = |p: &Passing| match p.index {
+            30..=300 if p.data && p.index.is_multiple_of(6) => Fate::Mark,
+            _ => Fate::Pass,
+        };
+        let mut pipe = Pipe::new("cubic nohystart", config, ms(10)).rule(rule);
+        pipe = pipe.bottleneck(Rate(50_000_000), 1000).start();
+        pipe.finish(at_ms(60_000));
+        pipe
+    };
+    // How many segments leave in an instant, after the last mark.
+    let together = |pipe: &Pipe| {
+        let mut of: BTreeMap<Time, usize> = BTreeMap::new();
+        for p in pipe.data().filter(|p| (302..340).contains(&p.index)) {
+            *of.entry(p.at).or_default() += 1;
+        }
+        of.into_values().collect::<Vec<_>>()
+    };
+    let (held, free) = (run(true), run(false));
+    // The marks leave a window of two or three. Nothing ends it then: two segments leave with each ACK.
+    assert_eq!(together(&held), vec![2; 19]);
+    assert!(together(&free).contains(&3));
+    assert!(held.now > free.now + ms(500), "{:?} {:?}", held.now, free.now);
+    // The first write is the application's, which nothing holds.
+    let first = |pipe: &Pipe| {
+        let at = pipe.data().map(|p| p.at).next();
+        pipe.data().filter(|p| Some(p.at) == at).count()
+    };
+    assert_eq!((first(&held), first(&free)), (10, 10));
 }
