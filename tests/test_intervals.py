@@ -55,6 +55,10 @@ def test_ranks_count_half_of_what_is_equal() -> None:
     assert intervals.Judged(row(1.0), (1.0,) * 9).inside
     assert intervals.Judged(row(2.0), tuple(range(9))).rank == pytest.approx(0.3)
     assert not intervals.Judged(row(1.0), (1.1,) * 9).inside
+    # Printed with one digit, 1.0 stands for 0.95 to 1.05.
+    assert intervals.Judged(row(1.0), (1.04,) * 9, rounding=0.05).inside
+    assert intervals.Judged(row(1.0), (1.04,) * 9, rounding=0.05).rank == pytest.approx(0.5)
+    assert not intervals.Judged(row(1.0), (1.06,) * 9, rounding=0.05).inside
 
 
 def test_rows_are_those_that_somebody_measured() -> None:

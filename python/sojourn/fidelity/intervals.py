@@ -3,13 +3,15 @@
 A model that is right has a measurement inside its central 90 % interval nine times in ten, and its rank among the
 seeds is uniform (probability integral transform; Dawid, "Present position and potential developments", 1984). Seeds
 are few, so that the interval is that of their order statistics: with N of them at most (N - 1) / (N + 1) of further
-draws lie inside, 90 % from N = 19 on. How wide an interval may be the measurement says itself: by what it is in blocks
-of 10 s.
+draws lie inside, 90 % from N = 19 on. A number that was printed with one digit after the point stands for all that
+round to it: it is inside if one of these is. How wide an interval may be the measurement says itself: by what it is in
+blocks of 10 s.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +44,8 @@ class Judged:
     values: tuple[float, ...]
     #: What the measurement is in each of its blocks; empty where its series are not at hand.
     blocks: tuple[float, ...] = ()
+    #: Half a unit of the last digit that was printed.
+    rounding: float = 0.0
 
     @property
     def group(self) -> str:
@@ -63,9 +67,9 @@ class Judged:
 
     @property
     def inside(self) -> bool:
-        """Whether the measured value is in the interval."""
+        """Whether the measured value, or one that is printed as it is, is in the interval."""
         low, high = self.interval
-        return low <= self.measured <= high
+        return low - self.rounding <= self.measured <= high + self.rounding
 
     @property
     def width(self) -> float:
@@ -85,9 +89,9 @@ class Judged:
 
     @property
     def rank(self) -> float:
-        """Of the measured value among the seeds, from 0 to 1; half of those that are equal count as below."""
-        below = sum(value < self.measured for value in self.values)
-        equal = sum(value == self.measured for value in self.values)
+        """Of the measured value among the seeds, from 0 to 1; half of those that are printed like it count as below."""
+        equal = sum(abs(value - self.measured) <= self.rounding for value in self.values)
+        below = sum(value < self.measured - self.rounding for value in self.values)
         return (below + equal / 2 + 0.5) / (len(self.values) + 1)
 
     def document(self) -> dict[str, Any]:
@@ -205,7 +209,19 @@ def _suite(run_id: str) -> str:
 
 def of(rows: list[Row], runs: Mapping[str, Source]) -> list[Judged]:
     """The rows whose runs have seeds enough."""
-    return [Judged(one.row, one.values, _blocks(one)) for one in judge(rows, runs) if len(one.values) >= LEAST_SEEDS]
+    digits: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        digits[row.id, row.unit] = max(digits[row.id, row.unit], _digits(float(row.expected)))
+    return [
+        Judged(one.row, one.values, _blocks(one), 0.5 / 10 ** digits[one.row.id, one.row.unit])
+        for one in judge(rows, runs)
+        if len(one.values) >= LEAST_SEEDS
+    ]
+
+
+def _digits(value: float) -> int:
+    """After the decimal point, at least one. A zero at the end is lost: the most of rows with one id and unit count."""
+    return max(1, len(f"{value:.9f}".rstrip("0").partition(".")[2]))
 
 
 def _blocks(result: Result) -> tuple[float, ...]:
@@ -245,11 +261,13 @@ class _PerSecond:
 
 
 def groups(judged: Iterable[Judged]) -> list[Coverage]:
-    """All rows, then each group."""
+    """All rows, those of goodput and delay, then each group."""
     rows = tuple(judged)
+    known = tuple(row for row in rows if row.row.unit in KINDS)
     names = dict.fromkeys(row.group for row in rows)
     apart = [Coverage(name, tuple(row for row in rows if row.group == name)) for name in names]
-    return [Coverage("all", rows), *apart] if rows else []
+    both = [Coverage("goodput and delay", known)] if 0 < len(known) < len(rows) else []
+    return [Coverage("all", rows), *both, *apart] if rows else []
 
 
 def document(judged: Iterable[Judged]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ LEAD = (
     "For every published or measured number of the scoreboard, and goodput and mean TCP RTT of each flow of the "
     "measured runs of ect1: whether it lies inside the central 90 % of our seeds. A model that is right would have the "
     "expected share inside, ranks of the measured values among the seeds that are uniform, and intervals as wide as "
-    "the measurement's own variation: the widths stand beside what the measured series span in blocks of 10 s."
+    "the measurement's own variation: the widths stand beside what the measured series span in blocks of 10 s. A "
+    "number that was printed with one digit after the point stands for all that round to it."
 )
 BARS = "▁▂▃▄▅▆▇█"
 
