@@ -111,10 +111,11 @@ impl WriteQueue {
         self.limit = self.limit.max(wanted.min(self.most));
     }
 
-    /// `sk_wmem_queued`, with everything before `una` acknowledged.
+    /// `sk_wmem_queued`, with everything before `una` acknowledged, which may be the FIN after what was written.
     fn memory(&self, una: u64) -> u64 {
         let packets = (self.unsent.len() + self.sent.len()) as u64;
-        self.written - una + OVERHEAD * packets.saturating_add_signed(self.splits.into())
+        self.written.saturating_sub(una)
+            + OVERHEAD * packets.saturating_add_signed(self.splits.into())
     }
 
     /// Everything before `una` was acknowledged, and the peer's window is `window`.

@@ -80,6 +80,11 @@ fn an_application_is_woken_when_a_third_of_the_buffer_is_free() {
     let spare = queue.memory(1) - 200_000 * 2 / 3;
     assert!(!acked(&mut queue, 1 + spare - 1000, 9, 40));
     assert!(acked(&mut queue, 1 + spare + 1000, 9, 40));
+    // A full buffer that is acknowledged with the FIN is empty.
+    write(&mut queue, u64::MAX, 1 + spare, 1 + spare);
+    assert!(queue.is_full);
+    let end = queue.written;
+    assert!(acked(&mut queue, end + 1, 0, 40));
 }
 
 // A 7.2 kernel whose peer offered 65,536 bytes in the handshake: bursts of two, ten segments of cwnd. Its first call
