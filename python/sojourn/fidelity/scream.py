@@ -105,6 +105,7 @@ EXPLANATIONS: dict[str, str] = {
         ),
         IN_L_QUEUE,
     ),
+    "S2/50ms/1": DAYS.format("60 (S5)"),
     **dict.fromkeys((f"S2/50ms/{flows}" for flows in (2, 3, 4)), DAYS.format("43, 35 and 30 (S5)")),
     "S1/0.25ms/4": DAYS.format("no such cell; microbursts of 0.5 and 1 ms have 30"),
     "S3/25ms/4": DAYS.format("25 (S6)"),
