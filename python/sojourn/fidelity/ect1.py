@@ -55,8 +55,8 @@ EXPLANATIONS: dict[str, str] = {
     "E22": "how deep the flow falls depends on where its sawtooth over pie stands at the return, which one seed "
     "decides: ours span 16 to 25 Mbit/s, and from 25 the climb is over before the window of the slope ends",
     "E23/80ms": "over pie noecn cwnd falls below the BDP of 341 segments at each loss, to 240, so that in two of three "
-    "seeds pie is empty for more than half of the time: medians of 0.8 ms with pie and 2.7 ms with cake's ramp, which "
-    "keeps the link full, 95 % of 23 and 2.9 ms. Where pie is not, the quotient is 0.38",
+    "seeds pie holds less than cake's ramp for more than half of the time: in the first one medians of 0.8 and 2.7 ms, "
+    "95 % of 23 and 2.9 ms. In the third the quotient is 0.38",
     "E29/cake-20ms": CAKE_BURSTS,
     "E29/cake-20ms-ratio": CAKE_BURSTS,
     "E29/cake-80ms": CAKE_BURSTS,

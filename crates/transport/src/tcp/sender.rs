@@ -5,6 +5,7 @@ mod handshake;
 mod input;
 mod output;
 mod recovery;
+mod small_queue;
 mod timers;
 mod undo;
 mod write_queue;
@@ -12,7 +13,7 @@ mod write_queue;
 use sojourn_cc::{Controller, Feedback, Needs, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
-use self::output::SmallQueue;
+use self::small_queue::SmallQueue;
 use self::undo::Undo;
 use self::write_queue::{Push, WriteQueue};
 use super::Config;

@@ -4,7 +4,8 @@
 use sojourn_cc::{Feedback, Sent, State};
 use sojourn_core::{Dur, Ecn, Kind, Time};
 
-use super::write_queue::Push;
+use super::small_queue::SKB_OVERHEAD;
+use super::write_queue::{Push, send_buffer};
 use super::{Sender, Timer};
 use crate::endpoint::{Body, Transmit};
 use crate::tcp::ecn::{Role, codepoint};
@@ -24,11 +25,6 @@ const TSO_WINDOW_DIVISOR: u64 = 3;
 const MAX_SUPER_PACKET: u32 = u8::MAX as u32;
 /// Layer-2 bytes of a segment without its payload.
 const HEADERS: u64 = 66;
-/// What a packet takes in its host besides its data, up to 6.x: `sk_buff` (256) and a head of 1 KiB
-/// (`sk_stream_alloc_skb`).
-const SKB_OVERHEAD: u64 = 256 + 1024;
-/// What a send buffer has for each segment of cwnd: a head of 4 KiB for 1460 bytes, and `sk_buff` (`tcp_sndbuf_expand`).
-const SEGMENT_MEMORY: u64 = 4096 + 256;
 /// TSO may defer until 1 ms after the time from which pacing let the next burst leave.
 const TSO_RECENT: Dur = Dur::from_millis(1);
 /// An ACK is near, and TSO may defer, for 1 ms.
@@ -45,56 +41,6 @@ pub(super) struct Outgoing {
     fin: bool,
     psh: bool,
     cwr: bool,
-}
-
-/// TCP small queues of a host whose packets reach netem, in another network namespace, after what sent them is done:
-/// netem takes them from their socket then and, up to 5.12, wakes nobody (`skb_orphan_partial`).
-#[derive(Debug, Default)]
-pub(super) struct SmallQueue {
-    /// What has left since the last ACK or timer (`sk_wmem_alloc`).
-    bytes: u64,
-    state: Hold,
-    /// What has to be acknowledged before the application writes again.
-    writes_at: u64,
-    /// Its send buffer (`sk_sndbuf`), which grows only.
-    buffer: u64,
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Hold {
-    /// There is room.
-    #[default]
-    Room,
-    /// The rest waits for the next ACK.
-    Held,
-    /// The application writes: what is sent in its context reaches netem at once.
-    Writes,
-}
-
-impl SmallQueue {
-    /// An ACK or a timer comes: what was sent before has left the host.
-    pub(super) fn clear(&mut self) {
-        (self.bytes, self.state) = (0, Hold::Room);
-    }
-
-    /// Packets of this many bytes leave as this many segments (`tcp_gso_segment` counts each).
-    fn add(&mut self, segments: u64, bytes: u64) {
-        self.bytes += segments * SKB_OVERHEAD + bytes;
-    }
-
-    /// Whether nothing more leaves (`tcp_small_queue_check`; `sk_wmem_alloc` begins at one). An application is woken when
-    /// a third of its send buffer is free (`sk_stream_is_writeable`), which holds twice `cwnd` (`tcp_sndbuf_expand`).
-    fn is_full(&mut self, limit: u64, una: u64, cwnd: u32, most: u64) -> bool {
-        self.buffer = self.buffer.max((2 * SEGMENT_MEMORY * u64::from(cwnd)).min(most));
-        if una >= self.writes_at {
-            self.writes_at = una + self.buffer / 3;
-            self.state = Hold::Writes;
-        }
-        if self.state == Hold::Room && self.bytes >= limit {
-            self.state = Hold::Held;
-        }
-        self.state == Hold::Held
-    }
 }
 
 impl Outgoing {
@@ -318,8 +264,9 @@ impl Sender {
         if !self.config.tsq_netem || self.board.packets_out() == 0 {
             return false;
         }
-        let (limit, most) = (limit(SKB_OVERHEAD + payload), self.config.wmem_max.0);
-        self.pacing.small_queue.is_full(limit, self.snd_una, self.win.cwnd, most)
+        let buffer = send_buffer(2, u64::from(self.mss), self.win.cwnd);
+        let buffer = buffer.min(self.config.wmem_max.0);
+        self.pacing.small_queue.is_full(limit(SKB_OVERHEAD + payload), self.snd_una, buffer)
     }
 
     /// Takes the rest of the burst into the packet that its first segment began.

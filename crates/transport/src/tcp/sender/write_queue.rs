@@ -80,17 +80,26 @@ pub(super) struct WriteQueue {
     held: Option<(u32, u64)>,
 }
 
+/// What a full segment of `mss` bytes takes, as `tcp_sndbuf_expand` counts it.
+fn segment_memory(mss: u64) -> u64 {
+    (mss + 12 + HEAD).next_power_of_two() + DESCRIPTOR
+}
+
+/// A send buffer for so many `windows` of `cwnd` (`tcp_sndbuf_expand`).
+pub(super) fn send_buffer(windows: u64, mss: u64, cwnd: u32) -> u64 {
+    windows * segment_memory(mss) * u64::from(cwnd).max(INITIAL_CWND)
+}
+
 impl WriteQueue {
     /// An empty queue from `seq`, for a peer whose handshake showed this `window`. `windows` is how many of cwnd
     /// the buffer should hold (`sndbuf_expand`), at `most` bytes.
     pub(super) fn new(seq: u64, window: u64, mss: u64, windows: u64, most: u64) -> Self {
-        let segment_memory = (mss + 12 + HEAD).next_power_of_two() + DESCRIPTOR;
         let mut queue = Self {
             written: seq,
             pushed: seq,
             window,
             mss,
-            segment_memory,
+            segment_memory: segment_memory(mss),
             windows,
             limit: FIRST_LIMIT.min(most),
             most,
@@ -107,7 +116,7 @@ impl WriteQueue {
 
     /// `tcp_sndbuf_expand`.
     fn expand(&mut self, cwnd: u32) {
-        let wanted = self.windows * self.segment_memory * u64::from(cwnd).max(INITIAL_CWND);
+        let wanted = send_buffer(self.windows, self.mss, cwnd);
         self.limit = self.limit.max(wanted.min(self.most));
     }
 
