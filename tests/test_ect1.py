@@ -113,6 +113,11 @@ def test_sce_queues_shape_themselves_and_classic_ones_stand_behind_htb() -> None
     assert own["tcp"] == classic["tcp"] == {"era": "2020", "ecn": "sce", "tsq_netem": True}
 
 
+def test_header_prediction_is_that_of_the_l4s_half() -> None:
+    for name, case in CASES.items():
+        assert tomllib.loads(case.toml)["tcp"].get("ace_prediction", False) == ("/l4s-" in name)
+
+
 def test_the_low_latency_class_is_asked_for_at_20_ms_only() -> None:
     for name, case in CASES.items():
         marks = [flow.get("tos") for flow in tomllib.loads(case.toml)["flow"]]

@@ -46,7 +46,7 @@ const RULES: &[Rule] = &[
     },
     Rule { keys: &["gro_flush_timeout"], acts: |on| on.tcp.gro, why: "`tcp.gro` is off" },
     Rule {
-        keys: &["accecn_option", "ecn_unsafe_cep", "ace", "accecn_edge_acks"],
+        keys: &["accecn_option", "ecn_unsafe_cep", "ace", "ace_prediction", "accecn_edge_acks"],
         acts: |on| on.tcp.ecn == Feedback::AccEcn || on.needs.accecn_only,
         why: "no flow has `tcp.ecn = \"accecn\"`",
     },

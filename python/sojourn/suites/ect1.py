@@ -98,7 +98,8 @@ JITTERS = ((2, 1), (4, 2), (10, 5))
 
 # Small queues of namespaces behind netem, as the captures show.
 HOST_TCP = {"era": "2020", "tsq_netem": True}
-L4S_TCP = {**HOST_TCP, "ecn": "accecn", "ecn_unsafe_cep": True}
+# What captures show of the L4S half's kernel, too.
+L4S_TCP = {**HOST_TCP, "ecn": "accecn", "ecn_unsafe_cep": True, "ace_prediction": True}
 SCE_TCP = {**HOST_TCP, "ecn": "sce"}
 # The testbed was one machine, whose timers make the path's delays, too; fitted to two of its captures.
 HOSTS = {"noise": "linux emulated"}

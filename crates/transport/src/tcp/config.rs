@@ -212,6 +212,9 @@ parameters! {
             sysctl tcp_comp_sack_slack_ns = Form::Nanoseconds;
         /// What an ambiguous ACE field means. `ecn_unsafe_cep` goes before it.
         ace: AceReading = AceReading::Greatest, E7 => AceReading::ByAckSize;
+        /// Header prediction keeps the ACE field of the last change of the peer's window, and an ACK that has it again
+        /// is read as one that reports no marks (AccECN of the L4S tree of April 2020).
+        ace_prediction: bool = false;
         /// The last segment of each burst has PSH (5.4), not only the end of a write.
         push_bursts: bool = false, E2020 => true;
         /// TCP small queues between network namespaces whose netem makes the delay, up to 5.12: an ACK lets two bursts

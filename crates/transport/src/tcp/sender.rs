@@ -110,6 +110,8 @@ struct EcnState {
     not_ect: bool,
     /// ACE fields mean nothing; absent until the first one of the open connection.
     ace_is_zeroed: Option<bool>,
+    /// With `ace_prediction`: the field that an ACK is expected to have.
+    predicted_ace: u8,
     /// RFC 3168: put CWR on the next new segment.
     cwr_pending: bool,
     /// Segments reported as marked.

@@ -46,6 +46,11 @@ impl AccEcnSender {
         Self { delivered_ce, reading, per_ack: 1 << 6, ..Self::default() }
     }
 
+    /// The ACE field of an ACK that reports no more marks (RFC 9768 3.2.1).
+    pub(crate) fn expected_ace(&self) -> u8 {
+        (self.delivered_ce as u8).wrapping_add(5) & 7
+    }
+
     /// Newly reported CE packets of an ACK with this ACE field and option (RFC 9768 appendix A.2;
     /// Linux 7.2 `__tcp_accecn_process`; without an option by the `reading` of [`AccEcnSender::new`]).
     pub fn decode(&mut self, ace: u8, option: Option<[u32; 3]>, progress: Progress) -> u32 {

@@ -200,6 +200,7 @@ impl Sender {
             self.rtt.sample_min(rtt, now.0 / 1000);
         }
         let path = self.path();
+        self.predict_ack();
         self.cc.on_established(now, &path, &mut self.win);
         self.needs = needs(&self.config, &*self.cc);
         self.update_output();

@@ -10,6 +10,8 @@ use crate::tcp::segment::{AE, ECE, Segment};
 
 /// Marks that take the ACE field from its initial 5 to 0.
 const MARKS_TO_ZERO: u32 = 3;
+/// Marks after which the ACE field repeats.
+const ACE_VALUES: u32 = 8;
 
 /// What the current acknowledgement has done so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,8 +84,9 @@ impl Sender {
             }
             // Linux tcp_may_update_window: an overtaken ACK does not shrink it.
             let window_update = fx.una_advanced || u64::from(segment.window) > self.snd_wnd;
-            if window_update {
+            if window_update && self.snd_wnd != u64::from(segment.window) {
                 self.snd_wnd = segment.window.into();
+                self.predict_ack();
             }
             let acked_bytes = segment.ack - self.snd_una;
             self.snd_una = segment.ack;
@@ -249,6 +252,9 @@ impl Sender {
                     self.ecn.not_ect = true;
                     return;
                 }
+                if self.is_predicted(segment, segments) {
+                    return;
+                }
                 let progress = Progress { segments, bytes: fx.delivered_bytes, mss: self.mss };
                 fx.ce = self.ecn.accecn.decode(segment.ace, segment.accecn, progress);
                 self.rate.delivered_ce += u64::from(fx.ce);
@@ -270,6 +276,24 @@ impl Sender {
             }
             Feedback::None | Feedback::Ccfb | Feedback::Counters => {}
         }
+    }
+
+    /// The only place where the L4S tree of April 2020 makes a new prediction (`tcp_ack_update_window`): with the ACE of
+    /// the marks reported so far, to which later ones add nothing.
+    pub(super) fn predict_ack(&mut self) {
+        if self.config.ace_prediction {
+            self.ecn.predicted_ace = self.ecn.accecn.expected_ace();
+        }
+    }
+
+    /// An ACK as predicted, with the timestamps as its only option, takes the fast path of `tcp_rcv_established`, where
+    /// `__tcp_accecn_process` reads the counter only if it could have wrapped.
+    fn is_predicted(&self, segment: &Segment, segments: u32) -> bool {
+        self.config.ace_prediction
+            && segment.ace == self.ecn.predicted_ace
+            && segments < ACE_VALUES
+            && segment.sack.is_empty()
+            && segment.accecn.is_none()
     }
 
     /// Linux `tcp_ack_update_rtt`: from the segments themselves, else, of what was sent again, from the echoed timestamp.

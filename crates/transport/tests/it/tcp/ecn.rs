@@ -1,6 +1,7 @@
 //! ECN feedback from mark to reduction.
 
 use sojourn_cc::Feedback;
+use sojourn_core::units::Bytes;
 use sojourn_core::{Ecn, Rate, Rng};
 use sojourn_transport::tcp::{Config, SceFeedback};
 
@@ -153,6 +154,38 @@ fn accecn_counts_every_mark_exactly_whatever_acks_are_lost() {
         .start();
     pipe.finish(at_ms(60_000));
     assert_eq!(pipe.total("ce_reported"), 400);
+}
+
+// By the captures of five flows of the L4S testbed of April 2020: what has the ACE field of the last change of the
+// window, here its first value, reports no mark until another ACE field comes, or a SACK, an option or many segments.
+#[test]
+fn a_predicted_ace_field_reports_its_mark_with_the_next_one() {
+    let marks: &'static [u64] = &[200, 400, 600, 800, 1000, 1200, 1400, 1610, 1800];
+    // The marks that the sender knows of in the end. The window is of five segments, and never changes after the first data.
+    let reported = |ace_prediction, option, marks: &'static [u64], lost: u64| {
+        let config = Config {
+            ace_prediction,
+            accecn_option: option,
+            rmem_default: Bytes(16 << 10),
+            rmem_max: Bytes(16 << 10),
+            ..config(Feedback::AccEcn, 2000)
+        };
+        let mut pipe = Pipe::new("reno", config, ms(20))
+            .rule(move |p| match () {
+                () if p.is_first_of(marks) => Fate::Mark,
+                () if p.is_first_of(&[lost]) => Fate::Drop,
+                () => Fate::Pass,
+            })
+            .start();
+        pipe.finish(at_ms(60_000));
+        pipe.total("ce_reported")
+    };
+    let (eight, none) = (&marks[..8], 9999);
+    assert_eq!(reported(false, false, eight, none), 8);
+    assert_eq!(reported(true, false, eight, none), 7, "the eighth brings the field to 5 again");
+    assert_eq!(reported(true, false, marks, none), 9, "the ninth reports both");
+    assert_eq!(reported(true, false, eight, 1612), 8, "no ACK with SACK is predicted");
+    assert_eq!(reported(true, true, eight, none), 8, "nor is one with the option");
 }
 
 #[test]

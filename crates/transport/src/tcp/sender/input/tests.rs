@@ -23,3 +23,15 @@ fn the_rtt_of_a_retransmission_is_in_whole_milliseconds_and_may_be_the_minimum()
     assert_eq!(update(30_900, 27_170, None), (Some(ms(3)), ms(3)));
     assert_eq!(update(40_900, 40_100, None), (Some(ms(1)), ms(1)), "at least one");
 }
+
+// Linux `__tcp_accecn_process`: the ACE field of so large an ACK may have wrapped.
+#[test]
+fn a_predicted_ack_of_eight_segments_is_read() {
+    let controller = "reno".parse::<sojourn_cc::Spec>().expect("known").build();
+    let mut tx = Sender::new(Config { ace_prediction: true, ..Config::default() }, controller);
+    tx.predict_ack();
+    let ack = |ace| Segment { ace, ..Segment::default() };
+    assert!(tx.is_predicted(&ack(5), 7));
+    assert!(!tx.is_predicted(&ack(5), 8));
+    assert!(!tx.is_predicted(&ack(6), 7));
+}
