@@ -252,7 +252,7 @@ impl Sender {
                     self.ecn.not_ect = true;
                     return;
                 }
-                if self.is_predicted(segment, segments) {
+                if self.config.ace_prediction && self.is_predicted(segment, segments) {
                     return;
                 }
                 let progress = Progress { segments, bytes: fx.delivered_bytes, mss: self.mss };
@@ -280,6 +280,7 @@ impl Sender {
 
     /// The only place where the L4S tree of April 2020 makes a new prediction (`tcp_ack_update_window`): with the ACE of
     /// the marks reported so far, to which later ones add nothing.
+    #[cold]
     pub(super) fn predict_ack(&mut self) {
         if self.config.ace_prediction {
             self.ecn.predicted_ace = self.ecn.accecn.expected_ace();
@@ -288,9 +289,9 @@ impl Sender {
 
     /// An ACK as predicted, with the timestamps as its only option, takes the fast path of `tcp_rcv_established`, where
     /// `__tcp_accecn_process` reads the counter only if it could have wrapped.
+    #[cold]
     fn is_predicted(&self, segment: &Segment, segments: u32) -> bool {
-        self.config.ace_prediction
-            && segment.ace == self.ecn.predicted_ace
+        segment.ace == self.ecn.predicted_ace
             && segments < ACE_VALUES
             && segment.sack.is_empty()
             && segment.accecn.is_none()
