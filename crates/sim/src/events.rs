@@ -16,6 +16,8 @@ const SLOT_BITS: u32 = 20;
 type Key = u128;
 
 const NEVER: Key = Key::MAX;
+/// Bit of an order that those do not have which come first.
+const LATER_BIT: u32 = 63 - SLOT_BITS;
 
 #[inline]
 fn key(at: Time, order: u64, slot: Slot) -> Key {
@@ -62,7 +64,7 @@ impl EventQueue {
             rows: vec![[NEVER; 4]; leaves / 2],
             leaves,
             wanted: vec![NEVER; slots],
-            order: 0,
+            order: 1 << LATER_BIT,
             current: NONE,
             latest: 0,
         }
@@ -72,6 +74,12 @@ impl EventQueue {
     /// keeps its place among equal times.
     #[inline]
     pub(crate) fn set(&mut self, slot: Slot, at: Time) {
+        self.set_in(slot, at, false);
+    }
+
+    /// As [`EventQueue::set`]; `first`: before those of the same time that are not.
+    #[inline(always)]
+    pub(crate) fn set_in(&mut self, slot: Slot, at: Time, first: bool) {
         let wanted = &mut self.wanted[slot as usize];
         if self.current == slot {
             self.current = NONE;
@@ -79,7 +87,7 @@ impl EventQueue {
             return;
         }
         self.order += 1;
-        let key = key(at, self.order, slot);
+        let key = key(at, self.order - (u64::from(first) << LATER_BIT), slot);
         *wanted = key;
         let leaf = self.leaves + slot as usize;
         if key < self.rows[leaf / 4][leaf % 4] {

@@ -13,6 +13,18 @@ fn equal_times_come_in_the_order_in_which_they_were_set() {
     assert_eq!(order, [2, 0, 1]);
 }
 
+#[test]
+fn what_is_first_comes_before_others_of_its_time() {
+    let mut queue = EventQueue::new(5);
+    queue.set(0, Time(5));
+    queue.set_in(3, Time(5), true);
+    queue.set(1, Time(4));
+    queue.set_in(2, Time(5), true);
+    queue.set(4, Time(5));
+    let order: Vec<Slot> = std::iter::from_fn(|| queue.next()).map(|(_, s)| s).collect();
+    assert_eq!(order, [1, 3, 2, 0, 4]);
+}
+
 proptest! {
     #[test]
     fn pops_the_last_time_of_each_slot_in_order(

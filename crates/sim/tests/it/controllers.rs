@@ -352,3 +352,32 @@ fn copa_flows_share_evenly_with_two_segments_each_in_the_queue() {
         }
     }
 }
+
+// Linux 7.2 in virtual time: at a path without jitter the ACKs of paced bursts arrive as the pacer's timer is due, and find
+// the next burst sent. So a sample is of 22 segments in 175.954 ms, and not of 21 in 170 ms, which is 1.431 Mbit/s.
+#[test]
+fn timers_come_before_what_arrives_in_the_same_instant() {
+    let text = r#"
+duration = "700ms"
+step = "15ms"
+[tcp]
+era = "7.x"
+ecn = "off"
+rmem_max = "32Mb"
+wmem_max = "32Mb"
+[[link]]
+name = "bneck"
+rate = "228Mbit"
+shaper = "htb burst 42750b"
+qdisc = "pfifo limit 1097p"
+delay = "85ms"
+reverse = { rate = "none", qdisc = "pfifo limit 1000p", delay = "85ms" }
+[[flow]]
+name = "f0"
+cc = "bbr version v1"
+app = "bulk"
+"#;
+    let rates = run(text).series("flow.f0.delivery_rate");
+    let rate = rates.iter().find(|(t, _)| (*t - 0.69).abs() < 1e-9).expect("a sample").1;
+    assert!((rate - 22.0 * 1448.0 * 8.0 / 175_954.0).abs() < 1e-3, "{rate}");
+}

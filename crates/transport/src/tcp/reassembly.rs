@@ -15,7 +15,16 @@ const LEAST_TRUESIZE: u64 = 768;
 /// Pieces of payload that one packet of a queue holds at most (`MAX_SKB_FRAGS`).
 pub(super) const MOST_PIECES: u32 = 17;
 
+/// What an application writes is copied into blocks of this size (`SKB_FRAG_PAGE_ORDER`).
+const PAGE_FRAG: u64 = 32 << 10;
+
 type Range = (u64, u64);
+
+/// Pieces of payload in the `segments` of a range: one each, and one more where a block of the sender's memory ends in it.
+pub(super) fn pieces((start, end): Range, segments: u32) -> u32 {
+    let block = |byte: u64| byte.saturating_sub(1) / PAGE_FRAG; // the first byte is number 1
+    segments + (block(end.saturating_sub(1)) - block(start)) as u32
+}
 
 /// A packet of the queue: the first segment that came, and those that it took in.
 #[derive(Clone, Copy, Debug)]

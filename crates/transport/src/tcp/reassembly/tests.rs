@@ -50,6 +50,15 @@ fn a_packet_takes_in_what_continues_it_up_to_17_pieces() {
     assert_eq!((r.bytes(), r.packets()), (50, 1));
 }
 
+#[test]
+fn a_segment_over_the_end_of_a_block_has_two_pieces() {
+    assert_eq!(pieces((1, 1449), 1), 1);
+    assert_eq!(pieces((31_321, 32_769), 1), 1, "it ends with the block of 32 KiB");
+    assert_eq!(pieces((32_769, 34_217), 1), 1, "it begins with the next one");
+    assert_eq!(pieces((31_322, 32_770), 1), 2);
+    assert_eq!(pieces((1, 65_538), 45), 47);
+}
+
 proptest! {
     #[test]
     fn everything_stored_is_delivered_once_and_in_order(order in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle()) {

@@ -3,7 +3,7 @@
 use sojourn_core::{Dur, Time};
 
 use crate::tcp::Config;
-use crate::tcp::reassembly::{MOST_PIECES, Reassembly};
+use crate::tcp::reassembly::{MOST_PIECES, Reassembly, pieces};
 use crate::tcp::segment::Segment;
 
 /// Headers of IPv4 and TCP without options.
@@ -242,7 +242,8 @@ impl DynamicWindow {
             return false; // a FIN alone
         }
         if self.is_measured {
-            self.queue(now, len.into(), segments.max(1));
+            let range = (rcv_nxt.saturating_sub(len.into()), rcv_nxt);
+            self.queue(now, len.into(), pieces(range, segments.max(1)));
             self.measure_share(u64::from(len / segments.max(1)));
         }
         if self.is_exact {

@@ -235,6 +235,28 @@ fn what_waits_behind_the_first_packet_is_not_read_yet() {
     assert_eq!(window.buffer, room * 256 / window.share);
 }
 
+// Drawn case 5-120 beside 7.2: 17 segments wait once a hole is filled. With the end of a block of 32 KiB the last packet has
+// seven pieces for its six segments, one too many for the first packet, so that the window stays.
+#[test]
+fn a_packet_of_too_many_pieces_waits_behind_the_first_one() {
+    let grows = |pieces_of_last| {
+        let mut window = window(Era::E7);
+        sample(&mut window, 0, 34);
+        let (now, mss, held) = (Time(450_000_000), u64::from(MSS), Reassembly::new());
+        (window.measured_from, window.measured_seq) = (Time(398_000_000), 15_929);
+        window.rcv_nxt = 15_929;
+        let before = window.buffer;
+        window.on_data(now, 17_377, MSS, 1);
+        window.queue(now, 10 * mss, 10);
+        window.queue(now, 6 * mss, pieces_of_last);
+        window.absorb(40_545, &held);
+        window.advertise(now + Dur(1));
+        window.buffer > before
+    };
+    assert_eq!(pieces((31_857, 40_545), 6), 7);
+    assert!(grows(6) && !grows(7));
+}
+
 #[test]
 fn copies_that_wait_take_nothing_back_that_was_read() {
     let mut window = window(Era::E7);
