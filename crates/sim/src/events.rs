@@ -16,7 +16,7 @@ const SLOT_BITS: u32 = 20;
 type Key = u128;
 
 const NEVER: Key = Key::MAX;
-/// Bit of an order that those do not have which come first.
+/// Set in the order of every event but those that come first.
 const LATER_BIT: u32 = 63 - SLOT_BITS;
 
 #[inline]

@@ -23,7 +23,7 @@ type Range = (u64, u64);
 /// Pieces of payload in the `segments` of a range: one each, and one more where a block of the sender's memory ends in it.
 pub(super) fn pieces((start, end): Range, segments: u32) -> u32 {
     let block = |byte: u64| byte.saturating_sub(1) / PAGE_FRAG; // the first byte is number 1
-    segments + (block(end.saturating_sub(1)) - block(start)) as u32
+    segments + block(end.saturating_sub(1)).saturating_sub(block(start)) as u32
 }
 
 /// A packet of the queue: the first segment that came, and those that it took in.
