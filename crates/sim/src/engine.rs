@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sojourn_core::{Dur, Kind, Packet, Time};
+use sojourn_core::{Kind, Packet, Time};
 use sojourn_queue::Medium;
 use sojourn_queue::aqm::Log;
 use sojourn_queue::impair::tunnel::InnerHeaders;
@@ -11,7 +11,7 @@ use sojourn_queue::qdiscs;
 use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario, Status};
 use sojourn_trace::{Column, Cursor, GroupId, Metrics, Output, Recorder, Summary, Window};
-use sojourn_transport::Endpoint;
+use sojourn_transport::{Endpoint, READING};
 
 mod standstill;
 mod totals;
@@ -31,8 +31,6 @@ use crate::tap::{Passage, Tap, Taps};
 
 /// Events of a turn, besides those that an event sets off: a few milliseconds of work.
 const EVENTS_PER_TURN: u32 = 2048;
-/// How long after an arrival its reader wakes up: with all that arrives in the same instant in the queue.
-const READING: Dur = Dur(1);
 
 /// A scenario under way in virtual time.
 pub struct Simulation {

@@ -1,5 +1,5 @@
 //! The event queue: one slot per event source (a port's timers, an end point's deadline), ordered
-//! by time and then by the order in which the times were set. A source that changes its mind moves
+//! by time, then whether they come first, and then by the order in which the times were set. A source that changes its mind moves
 //! its slot, so pending events stay as few as there are links and flows.
 
 use sojourn_core::Time;

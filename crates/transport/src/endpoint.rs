@@ -92,6 +92,9 @@ pub struct Transmit {
     pub kind: Kind,
 }
 
+/// How long after what has arrived an application reads: by then all that arrives in the same instant is in its queue.
+pub const READING: Dur = Dur(1);
+
 /// A protocol state machine at one end of a flow. The engine calls [`Endpoint::poll`] until it
 /// returns `None` after every other call, and [`Endpoint::on_timer`] at [`Endpoint::deadline`].
 pub trait Endpoint: Send {

@@ -11,5 +11,5 @@ pub mod ping;
 pub mod tcp;
 pub mod udp;
 
-pub use endpoint::{Body, Datagram, Echo, Endpoint, FlowProbe, Transmit};
+pub use endpoint::{Body, Datagram, Echo, Endpoint, FlowProbe, READING, Transmit};
 pub use frame::{Frame, Pool, Segments};

@@ -16,7 +16,7 @@ use super::ecn::{EcnReceiver, Role, codepoint};
 use super::gro::Gro;
 use super::reassembly::{Reassembly, pieces};
 use super::segment::{Flags, Segment};
-use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+use crate::endpoint::{Body, Endpoint, FlowProbe, READING, Transmit};
 
 /// `TCP_ATO_MIN`: shortest delayed-ACK timeout.
 const ATO_MIN: Dur = Dur::from_millis(40);
@@ -269,7 +269,7 @@ impl Receiver {
         // Linux tcp_cleanup_rbuf: where the window does not move the reader acknowledges, once all that arrived
         // in this instant is in the queue. It takes no time there; here the next nanosecond is after all of it.
         if (second || pushed || self.reading_opens(now)) && self.read_at == Time::NEVER {
-            self.read_at = now + Dur(1);
+            self.read_at = now + READING;
         }
     }
 
@@ -409,7 +409,7 @@ impl Receiver {
         self.compressed = self.compressed.min(UNCOMPRESSED_SACKS);
         let window = self.window.advertise(now);
         if self.reading_opens(now) {
-            self.read_at = now + Dur(1);
+            self.read_at = now + READING;
         }
         Segment {
             seq: 1,

@@ -288,7 +288,7 @@ impl Sender {
     }
 
     /// An ACK as predicted, with the timestamps as its only option, takes the fast path of `tcp_rcv_established`, where
-    /// `__tcp_accecn_process` reads the counter only if it could have wrapped.
+    /// `__tcp_accecn_process` reads the counter only if it could have wrapped. Cold, since no era asks.
     #[cold]
     fn is_predicted(&self, segment: &Segment, segments: u32) -> bool {
         segment.ace == self.ecn.predicted_ace
