@@ -110,6 +110,23 @@ def test_versions_are_controllers_of_their_own(tmp_path: Path) -> None:
         of_controller(tmp_path / "out", tmp_path, "bbr")
 
 
+def test_a_name_stands_for_its_default_version_and_finds_its_flows(tmp_path: Path) -> None:
+    """Scenarios of runs have every default written out, and summaries have no versions."""
+    beside = scenario(
+        "codel", {**BULK, "cc": "prague version current burst_shift 12"}, {**CUBIC, "cc": "cubic version linux"}
+    )
+    run(tmp_path / "out", "new", beside, {"prague": 30.0, "cubic": 10.0})
+    run(tmp_path / "out", "old", scenario("codel", {**BULK, "cc": "prague version p0"}), {"prague": 20.0})
+    summaries = {"new": {"prague": 30.0, "cubic": 10.0}, "old": {"prague": 20.0}}
+    for name, rates in summaries.items():
+        flows = [{"name": flow, "cc": flow, "goodput_mbps": rate} for flow, rate in rates.items()]
+        (tmp_path / "out" / name / "summary.json").write_text(json.dumps({"flows": flows, "metrics": {}}))
+    text = card(tmp_path / "out")
+    assert text[""].startswith("# Report card of prague\n")
+    assert "and 1 run in out" in text[""]
+    assert "50.00 %" in text["5.2.1"]
+
+
 def test_a_name_stands_for_its_only_version(tmp_path: Path) -> None:
     run(tmp_path / "out", "old", scenario("codel", {**BULK, "cc": "prague version p2b"}), {"prague": 20.0})
     assert card(tmp_path / "out")[""].startswith("# Report card of prague version p2b\n")

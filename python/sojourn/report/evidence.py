@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
-from sojourn import path
+from sojourn import _core, path
 from sojourn.conditions import Conditions, of_scenario
 from sojourn.groups import written_out
 from sojourn.path import Document, objects
@@ -115,7 +116,15 @@ class Facts:
         """Whether the path does nothing but delay, and stays as it is."""
         return not (self.changed or self.jitters or self.met("loss|reorder|mangle|police|drop|duplicate|corrupt"))
 
-    @property
+    def is_mine(self, name: object) -> bool:
+        """Whether the flow of this name has the controller; a summary names no versions."""
+        return any(flow.get("name") == name and named(flow) == self.controller for flow in self._flows)
+
+    def is_beside(self, name: object) -> bool:
+        """Whether the flow of this name is a long one of another standard controller."""
+        return any(flow.get("name") == name and competing(flow, self.controller) for flow in self._flows)
+
+    @cached_property
     def _flows(self) -> list[dict[str, Any]]:
         return written_out(self.document.get("flow"))
 
@@ -145,12 +154,12 @@ class Evidence:
     @property
     def mine(self) -> list[dict[str, Any]]:
         """Those of the controller."""
-        return [flow for flow in self.flows if named(flow) == self.facts.controller]
+        return [flow for flow in self.flows if self.facts.is_mine(flow.get("name"))]
 
     @property
     def others(self) -> list[dict[str, Any]]:
         """Long flows of standard controllers beside them."""
-        return [flow for flow in self.flows if competing(flow, self.facts.controller)]
+        return [flow for flow in self.flows if self.facts.is_beside(flow.get("name"))]
 
     @property
     def used(self) -> float | None:
@@ -227,10 +236,20 @@ class Evidence:
 
 
 def named(flow: Document) -> str:
-    """A flow's controller: its name, and its version where the scenario chooses one."""
-    words = str(flow.get("cc") or "").split()
-    version = words.index("version") if "version" in words[:-1] else None
-    return " ".join([*words[:1], *(words[version : version + 2] if version else [])])
+    """A flow's controller: its name, and its version where that is not the one that the name alone means."""
+    name, *words = str(flow.get("cc") or "").split() or [""]
+    version = words[words.index("version") + 1] if "version" in words[:-1] else None
+    return name if version in (None, _default_versions().get(name)) else f"{name} version {version}"
+
+
+@cache
+def _default_versions() -> dict[str, str]:
+    return {
+        controller["name"]: parameter["default"]
+        for controller in json.loads(_core.controllers())
+        for parameter in controller["parameters"]
+        if parameter["name"] == "version"
+    }
 
 
 def app(flow: Document) -> str:
