@@ -2,7 +2,6 @@
 
 `python -m sojourn.linux_runs FOLDER...` makes the shipped file again from the results of
 `sojourn run linux72 --engine linux --seeds N --out FOLDER`; traces are those of the first folder.
-`python -m sojourn.linux_runs --retransmits FOLDER` adds the retransmits of further runs of some cases to it.
 """
 
 from __future__ import annotations
@@ -29,10 +28,7 @@ TRACE_S = 10.0
 
 @cache
 def shipped() -> dict[str, dict[str, Any]]:
-    """Of each run and flow, with an entry per kernel run: goodput and mean RTT; of single flows the start of cwnd.
-
-    Of some flows also the retransmits of further runs.
-    """
+    """Of each run and flow, an entry per kernel run: goodput, mean RTT, retransmits; of single flows early cwnd."""
     runs: dict[str, dict[str, Any]] = json.loads(
         gzip.decompress(resources.files("sojourn").joinpath(DATA).read_bytes())
     )["runs"]
@@ -62,17 +58,6 @@ def make(runs: dict[str, Source]) -> bytes:
     return _packed({case.id: _of_case(case.id, runs) for case in linux72.cases()})
 
 
-def with_retransmits(runs: dict[str, Source]) -> bytes:
-    """The shipped file, with the whole-run retransmits of these runs."""
-    found = shipped()
-    for run_id in found:
-        seeds = [run for name, run in runs.items() if name.partition("@")[0] == run_id]
-        for name in metrics.flows(seeds[0]) if seeds else ():
-            ends = [metrics.finite(run, f"flow.{name}.retransmits")[1][-1] for run in seeds]
-            found[run_id][name]["retransmits"] = [int(end) for end in ends]
-    return _packed(found)
-
-
 def _packed(found: dict[str, dict[str, Any]]) -> bytes:
     text = json.dumps({"schema": SCHEMA, "runs": found}, separators=(",", ":"), allow_nan=False)
     return gzip.compress(text.encode(), 9, mtime=0)
@@ -85,9 +70,11 @@ def _of_case(run_id: str, runs: dict[str, Source]) -> dict[str, Any]:
         window = linux72.window(run_id)
         goodputs = [metrics.goodput(run, name, window) for run in seeds]
         rtts = [metrics.inside(run, f"flow.{name}.rtt", window).mean() for run in seeds]
+        retransmits = [metrics.finite(run, f"flow.{name}.retransmits")[1][-1] for run in seeds]
         flows[name] = {
             "goodput_mbps": [round(float(value), 3) for value in goodputs if value is not None],
             "rtt_ms": [round(float(value), 3) for value in rtts],
+            "retransmits": [int(value) for value in retransmits],
         }
     if len(flows) == 1:
         (name,) = flows
@@ -103,14 +90,13 @@ def _of_case(run_id: str, runs: dict[str, Source]) -> dict[str, Any]:
 if __name__ == "__main__":
     from sojourn.results import ResultSet
 
-    only_retransmits = "--retransmits" in sys.argv
-    folders = [word for word in sys.argv[1:] if word != "--retransmits"]
+    folders = sys.argv[1:]
     if not folders:
-        sys.exit("usage: python -m sojourn.linux_runs [--retransmits] FOLDER-OF-RESULTS...")
+        sys.exit("usage: python -m sojourn.linux_runs FOLDER-OF-RESULTS...")
     every: dict[str, Source] = {}
     for number, folder in enumerate(folders):
         read = ResultSet.open(Path(folder)).runs
         every |= {f"{name}{f'@folder{number}' if number else ''}": run for name, run in read.items()}
     target = Path(__file__).parent / DATA
-    target.write_bytes(with_retransmits(every) if only_retransmits else make(every))
+    target.write_bytes(make(every))
     sys.stdout.write(f"{target}: {target.stat().st_size} bytes\n")

@@ -24,8 +24,12 @@ ONE_FLOW_S, TWO_FLOWS_S = 30, 40
 SECOND_START_S = 10
 #: After the last flow's start.
 SETTLE_S = 5
-# The two ends of a sawtooth meet differently in each run of the rig: its flows start when a process is up.
-START_JITTER = "20ms"
+# iperf3's data connection opens after three round trips of a control connection, and waits for one more, of a cookie.
+IPERF_RTTS = 4
+# Before its data the first flow had those, its handshake, and ARP's answer, which netem delays: that is time 0 here.
+LEAD_RTTS = IPERF_RTTS + 1
+# The rig's flows start when a process is up: SYNs of two runs were 0.4 ms apart.
+START_JITTER = "1ms"
 # What a kernel calls by the name alone. Linux 7.2 asks no module for the size of bursts.
 VERSIONS = {"bbr": "bbr version v1", "prague": "prague bursts kernel"}
 # Linux 7.2 has it on; a connection without AccECN never sends it.
@@ -98,7 +102,7 @@ def case(
     together = "-vs-".join(controllers)
     name = f"{suite}/{queue}/{rate}Mbit/{rtt}ms/{together}"
     length = TWO_FLOWS_S if len(controllers) > 1 else ONE_FLOW_S
-    starts = [SECOND_START_S * number for number in range(len(controllers))]
+    second = {"start": f"{1000 * SECOND_START_S - LEAD_RTTS * rtt}ms", "control_rtts": IPERF_RTTS}
     about = f"{' and '.join(controllers)} over `{qdisc}`, {rate} Mbit/s, {rtt} ms, ECN {ECN[ecn]}"
     document = {
         "name": name,
@@ -125,12 +129,12 @@ def case(
             {
                 "name": flow,
                 "cc": VERSIONS.get(cc, cc),
-                "start": f"{start}s",
+                **(second if number else {"start": "0s"}),
                 "start_jitter": START_JITTER,
                 # A marked DCTCP segment is reported alone, whatever was negotiated.
                 **({"tcp": {"ecn": "dctcp"}} if cc == "dctcp" else {}),
             }
-            for flow, cc, start in zip(flow_names(controllers), controllers, starts, strict=True)
+            for number, (flow, cc) in enumerate(zip(flow_names(controllers), controllers, strict=True))
         ],
     }
     return Case(
