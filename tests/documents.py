@@ -40,7 +40,7 @@ HEAD = """\
 # The five documents, line by line
 
 Written by `tests/documents.py` from [documents.toml](documents.toml) and [verdicts.json](verdicts.json); do not edit.
-Rows are those of `sojourn fidelity --only ID`, with the verdicts of three seeds of version {version}; runs are those of
+Rows are those of `sojourn fidelity --only ID`, with the verdicts of version {version}; runs are those of
 `sojourn list PATTERN`. An answer **differs** where a row misses what was published; `sojourn fidelity` prints its
 explanation. **Not yet** and **outside** say why there is none.
 

@@ -288,15 +288,30 @@ def kept_at_cuts(flow: str) -> Measure:
     """Median of cwnd after over before a cut, from 5 s after all flows run; None without one."""
 
     def measure(run: Source) -> float | None:
-        shared = metrics.common(run)
-        cwnd = metrics.inside(run, f"flow.{flow}.cwnd", (shared[0] + 5, shared[1])) if shared else np.empty(0)
-        moves = cwnd[np.diff(cwnd, prepend=0) != 0]
-        turns = np.diff(np.sign(np.diff(moves)), prepend=2, append=2) != 0
-        kept = [after / before for before, after in itertools.pairwise(moves[turns]) if after < before]
-        cuts = [share for share in kept if share <= 1 - LEAST_CUT]
+        cuts = _cuts(run, flow, after_s=5)
         return float(np.median(cuts)) if cuts else None
 
     return measure
+
+
+def sides_of_cuts(flow: str, between: float) -> Measure:
+    """How often of two cuts in a row one keeps more than this share of cwnd, and one less; None without a cut."""
+
+    def measure(run: Source) -> float | None:
+        cuts = _cuts(run, flow, after_s=0)
+        return float(sum((a > between) != (b > between) for a, b in itertools.pairwise(cuts))) if cuts else None
+
+    return measure
+
+
+def _cuts(run: Source, flow: str, *, after_s: float) -> list[float]:
+    """What each cut leaves of cwnd, from so long after all flows run."""
+    shared = metrics.common(run)
+    cwnd = metrics.inside(run, f"flow.{flow}.cwnd", (shared[0] + after_s, shared[1])) if shared else np.empty(0)
+    moves = cwnd[np.diff(cwnd, prepend=0) != 0]
+    turns = np.diff(np.sign(np.diff(moves)), prepend=2, append=2) != 0 if moves.size else np.empty(0, dtype=bool)
+    kept = [after / before for before, after in itertools.pairwise(moves[turns]) if after < before]
+    return [share for share in kept if share <= 1 - LEAST_CUT]
 
 
 def ratio_of(above: str, below: str, over: Window | None = None) -> Measure:

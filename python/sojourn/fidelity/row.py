@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-Verdict = Literal["pass", "fail", "not-run", "report-only"]
+Verdict = Literal["pass", "fail", "not-run", "report-only", "contradicted"]
 
 #: A quantity of the row's run, followed by those it is compared with; None if there is none.
 Measure = Callable[..., float | None]
@@ -80,6 +80,15 @@ def at_most(bound: float) -> Tolerance:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What raw data of the row's run, or a real kernel, have for its quantity, and the command that shows it."""
+
+    value: float
+    """In the unit of the row; where the quantity itself was not recorded, a bound that it goes beyond."""
+    what: str
+
+
+@dataclass(frozen=True)
 class Row:
     """One published, measured or analytic quantity."""
 
@@ -98,11 +107,18 @@ class Row:
     """Runs that the measure takes beside `run`."""
     ideal: bool = False
     """Whether the expected value is a perfect model's, and nobody measured it."""
+    evidence: Evidence | None = None
+    """If it misses the tolerance, the number is not what this run has, and the row is not counted."""
 
     @property
     def key(self) -> str:
         """Unique name of the row: its id and part."""
         return f"{self.id}/{self.part}" if self.part else self.id
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether its own evidence misses the tolerance."""
+        return bool(self.tolerance and self.evidence and not self.tolerance.admits(self.evidence.value))
 
 
 @dataclass(frozen=True)
@@ -125,17 +141,27 @@ class Result:
         return (min(self.values), max(self.values)) if self.values else None
 
     @property
+    def divided(self) -> bool:
+        """Whether seeds lie on different sides of a bound of the tolerance, so that the median of few is chance."""
+        allowed = self.row.tolerance
+        return allowed is not None and len({(value < allowed.low, value > allowed.high) for value in self.values}) > 1
+
+    @property
     def verdict(self) -> Verdict:
         """What the median says about the row."""
         if self.ours is None:
             return "not-run"
         if self.row.tolerance is None:
             return "report-only"
+        if self.row.contradicted:
+            return "contradicted"
         return "pass" if self.row.tolerance.admits(self.ours) else "fail"
 
     @property
     def explanation(self) -> str:
-        """Why the row failed or was not run; empty if it passed."""
+        """Why the row failed, is not counted or was not run; empty if it passed."""
+        if self.row.evidence and self.verdict == "contradicted":
+            return self.row.evidence.what
         if self.verdict == "fail":
             return self.known or "unexplained"
         if self.verdict == "not-run":

@@ -15,7 +15,7 @@ from sojourn.study.chart import Chart
 #: What printers show for a number that is not known.
 NOTHING = "\N{EN DASH}"
 
-Mark = Literal["", "pass", "fail", "not-run", "report-only", "over", "far over", "under", "far under"]
+Mark = Literal["", "pass", "fail", "not-run", "report-only", "contradicted", "over", "far over", "under", "far under"]
 """A verdict; or that A is over or under B by more than is near, or by far."""
 Kind = Literal["name", "text", "soft", "prose", "value", "number", "change"]
 """What a column holds: names of its rows, text, text of less weight, sentences, numbers with their units or several of

@@ -122,6 +122,8 @@ def _scoreboard(judged: Sequence[fidelity.Result], score: Mapping[str, int]) -> 
         "Published, measured or analytic numbers beside the median over our seeds. A verdict compares that median with "
         "a tolerance that was fixed beforehand."
     )
+    if score["contradicted"]:
+        text += " A row is contradicted where raw data of the same run are outside of it: the number is not that run's."
     if absent := score["not-run"]:
         text += f" The {absent} rows of other suites need runs that are not in these results."
     hypotheses = fidelity.hypotheses(judged)
@@ -129,7 +131,9 @@ def _scoreboard(judged: Sequence[fidelity.Result], score: Mapping[str, int]) -> 
         "fidelity",
         "Fidelity scoreboard",
         text=[text, *([f"{hypotheses}."] if hypotheses else [])],
-        tally={verdict.replace("-", " "): score[verdict] for verdict in ("pass", "fail", "report-only")},
+        tally={
+            verdict.replace("-", " "): score[verdict] for verdict in ("pass", "fail", "contradicted", "report-only")
+        },
         tables=[*map(tables.grid, fidelity.grids(judged)), tables.scoreboard(decided)],
     )
 

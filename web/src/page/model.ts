@@ -57,7 +57,7 @@ export type Cell = {
   text?: string;
   a?: number | null;
   b?: number | null;
-  mark?: "" | "fail" | "far over" | "far under" | "not-run" | "over" | "pass" | "report-only" | "under";
+  mark?: "" | "contradicted" | "fail" | "far over" | "far under" | "not-run" | "over" | "pass" | "report-only" | "under";
   note?: string;
   hint?: string;
   links?: Record<string, string>;

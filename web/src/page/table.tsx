@@ -4,7 +4,7 @@ import { Fragment } from "preact";
 
 import type { Cell, Column, Group, Table } from "./model";
 
-const SYMBOLS: Record<string, string> = { pass: "✓ ", fail: "✗ ", "not-run": "– ", "report-only": "· " };
+const SYMBOLS: Record<string, string> = { pass: "✓ ", fail: "✗ ", "not-run": "– ", "report-only": "· ", contradicted: "≠ " };
 const NOTHING = "–";
 
 /** Numbers of the figures of a page, by run. */
