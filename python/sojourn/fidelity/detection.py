@@ -11,6 +11,8 @@ from sojourn.suites.ect1 import L4S_QUEUES, RTTS_MS, SHIFT_LENGTH_S
 #: The document counts a detection as right or wrong; a mode that lasts most of the time is the one it names.
 CLASSIC, L4S = Tolerance("most of the time: ≥ 0.5", low=0.5), Tolerance("least of the time: < 0.5", high=0.5 - 1e-9)
 
+#: Where the raw data of the measured runs are.
+RERUN = "L4STeam/l4steam.github.io, ect1-tests"
 RAW = "sce-l4s-ect1 L4S rerun, Flent files of 25 April 2020: what Prague keeps of cwnd at a cut"
 REPORT = "sce-l4s-ect1 README"
 FINDING = f"{REPORT}, key finding 1"
@@ -67,13 +69,13 @@ def _expected(queue: str, rtt: int) -> tuple[str, str, Tolerance | None]:
 
 def _measured_flips(rtt: int) -> Evidence | None:
     """What the cuts of the measured run over RED with the smaller limit say."""
-    if rtt not in MEASURED_FLIPS:
+    flips = MEASURED_FLIPS.get(rtt)
+    if flips is None:
         return None
     name = f"l4s-s2-twoflow-ns-cubic-vs-prague-red_150000_-{rtt}ms"
-    return Evidence(MEASURED_FLIPS[rtt], f"cuts of cwnd in this run's Flent file change {MEASURED_FLIPS[rtt]} times "
-                    "between those of the two modes; the document shows the oscillation at 80 ms: "
-                    f"`sojourn import flent {name}.flent.gz -o measured`, "
-                    "`sojourn plot measured -p flow.prague.cwnd`")  # fmt: skip
+    return Evidence(flips, f"cuts of cwnd in this run's Flent file ({RERUN}) change {flips} times between those of the "
+                    "two modes; the document shows the oscillation at 80 ms: `sojourn import flent "
+                    f"{name}.flent.gz -o measured`, `sojourn plot measured -p flow.prague.cwnd`")  # fmt: skip
 
 
 def _competing() -> Iterable[Row]:

@@ -226,11 +226,11 @@ def _waited(rate: str, rtt: int) -> Evidence | None:
     """What the raw data of Prague alone over dualpi2 have."""
     name = f"l4s-s1-oneflow-ns-prague-dualpi2-{rate}-{rtt}ms"
     if captured := CAPTURED_MS.get((rate, rtt)):
-        return Evidence(captured, f"the captures of this run have a p99 of {captured} ms: "
+        return Evidence(captured, f"the captures of this run ({detection.RERUN}) have a p99 of {captured:.2f} ms: "
                         f"`sojourn pcap --pair {name}.cli_cli.pcap.xz {name}.srv_srv.pcap.xz`")  # fmt: skip
     if smoothed := SMOOTHED_MS.get((rate, rtt)):
-        return Evidence(smoothed, f"the smoothed TCP RTT of this run's Flent file has a p99 of {smoothed} ms above its "
-                        f"least: `sojourn import flent {name}.flent.gz -o measured`, "
+        return Evidence(smoothed, f"the smoothed TCP RTT of this run's Flent file ({detection.RERUN}) has a p99 of "
+                        f"{smoothed:.2f} ms above its least: `sojourn import flent {name}.flent.gz -o measured`, "
                         f'`sojourn query "SELECT {ABOVE_LEAST}" measured`')  # fmt: skip
     return None
 
