@@ -133,6 +133,20 @@ def test_retransmits_are_judged_where_the_kernel_has_thirty() -> None:
     assert judged["piedrop-80ms-reno"].tolerance == row.between(1424, 1891)
 
 
+def test_marks_and_drops_are_judged_where_the_kernel_has_thirty() -> None:
+    rows = {judge.key.removeprefix("K8/"): judge for judge in fidelity.select(["K8"])}
+    assert len(rows) == 14
+    assert rows["dualpi2any-20ms-dctcp-marks"].expected == 6334
+    # tc names them apart: `ecn_mark` of fq_codel, `ecn-mark` of dualpi2, `marked` of red, and cake counts by tin.
+    assert rows["codel1q-20ms-cubic-vs-reno-marks"].expected == 88
+    assert rows["red400k-80ms-cubic-marks"].expected == 144
+    assert reference.shipped()["linux72/cake1q/50Mbit/20ms/cubic"].queue == {"marks": 22, "drops": 0}
+    assert rows["pfifo250-80ms-cubic-vs-bbr-drops"].expected == 330 + 1063
+    # The kernel's further runs have 553 to 602 of the grid's 769.
+    assert linux_runs.queue("linux72/dualpi2any/50Mbit/80ms/dctcp")["marks"] == [553, 563, 602]
+    assert rows["dualpi2any-80ms-dctcp-marks"].tolerance == row.between(553, 845.9)
+
+
 def test_the_median_error_is_that_of_the_sources() -> None:
     shipped = {name: source for name, source in reference.shipped().items() if name in CASES}
     judged = {result.row.key: result for result in fidelity.judge(fidelity.select(["K1"]), shipped)}

@@ -20,19 +20,29 @@ from sojourn import metrics, reference
 from sojourn.metrics import FloatArray, Source
 from sojourn.suites import linux72, linux72_prague
 
-SCHEMA = "sojourn/linux-runs/1"
+SCHEMA = "sojourn/linux-runs/2"
 DATA = "data/linux72/runs.json.gz"
 #: Of the start, which single flows show without each other's noise.
 TRACE_S = 10.0
 
 
-@cache
 def shipped() -> dict[str, dict[str, Any]]:
     """Of each run and flow, an entry per kernel run: goodput, mean RTT, retransmits; of single flows early cwnd."""
-    runs: dict[str, dict[str, Any]] = json.loads(
-        gzip.decompress(resources.files("sojourn").joinpath(DATA).read_bytes())
-    )["runs"]
+    runs: dict[str, dict[str, Any]] = _document()["runs"]
     return runs
+
+
+def queue(run_id: str) -> dict[str, list[int]]:
+    """Packets of a whole run that its queue marked and dropped, an entry per kernel run."""
+    counts: dict[str, list[int]] = _document()["queues"][run_id]
+    return counts
+
+
+@cache
+def _document() -> dict[str, Any]:
+    packed = resources.files("sojourn").joinpath(DATA).read_bytes()
+    document: dict[str, Any] = json.loads(gzip.decompress(packed))
+    return document
 
 
 def again(run_id: str) -> dict[str, dict[str, Any]]:
@@ -55,26 +65,37 @@ def cwnd(run_id: str) -> tuple[FloatArray, FloatArray]:
 
 def make(runs: dict[str, Source]) -> bytes:
     """The shipped file, from runs by id; ids of further seeds end in `@seedN`."""
-    return _packed({case.id: _of_case(case.id, runs) for case in linux72.cases()})
+    cases = {case.id: _seeds(case.id, runs) for case in linux72.cases()}
+    document = {
+        "schema": SCHEMA,
+        "runs": {run_id: _of_case(run_id, seeds) for run_id, seeds in cases.items()},
+        "queues": {run_id: _of_queue(seeds) for run_id, seeds in cases.items()},
+    }
+    return gzip.compress(json.dumps(document, separators=(",", ":"), allow_nan=False).encode(), 9, mtime=0)
 
 
-def _packed(found: dict[str, dict[str, Any]]) -> bytes:
-    text = json.dumps({"schema": SCHEMA, "runs": found}, separators=(",", ":"), allow_nan=False)
-    return gzip.compress(text.encode(), 9, mtime=0)
+def _seeds(run_id: str, runs: dict[str, Source]) -> list[Source]:
+    return [run for name, run in runs.items() if name.partition("@")[0] == run_id]
 
 
-def _of_case(run_id: str, runs: dict[str, Source]) -> dict[str, Any]:
-    seeds = [run for name, run in runs.items() if name.partition("@")[0] == run_id]
+def _of_queue(seeds: list[Source]) -> dict[str, list[int]]:
+    return {what: [_last(run, f"queue.bneck.{what}") for run in seeds] for what in ("marks", "drops")}
+
+
+def _last(run: Source, series: str) -> int:
+    return int(metrics.finite(run, series)[1][-1])
+
+
+def _of_case(run_id: str, seeds: list[Source]) -> dict[str, Any]:
     flows: dict[str, Any] = {}
     for name in metrics.flows(seeds[0]):
         window = linux72.window(run_id)
         goodputs = [metrics.goodput(run, name, window) for run in seeds]
         rtts = [metrics.inside(run, f"flow.{name}.rtt", window).mean() for run in seeds]
-        retransmits = [metrics.finite(run, f"flow.{name}.retransmits")[1][-1] for run in seeds]
         flows[name] = {
             "goodput_mbps": [round(float(value), 3) for value in goodputs if value is not None],
             "rtt_ms": [round(float(value), 3) for value in rtts],
-            "retransmits": [int(value) for value in retransmits],
+            "retransmits": [_last(run, f"flow.{name}.retransmits") for run in seeds],
         }
     if len(flows) == 1:
         (name,) = flows

@@ -62,6 +62,8 @@ class Shipped:
         )
         #: Segments of the whole run, of flows whose measurement has them.
         self.retransmits = {f["name"]: f["retransmits"] for f in entry["flows"] if "retransmits" in f}
+        #: Packets of the whole run that the queue marked and dropped, where the measurement has them.
+        self.queue: dict[str, int] = entry.get("queue", {})
         self._series = entry["series"]
 
     def names(self) -> list[str]:
@@ -186,7 +188,16 @@ def _grid_entry(measured: dict[str, Any]) -> dict[str, Any]:
             "cwnd": [round(size / MSS, 2) for size in flow.get("cwnd_bytes_per_second", ())],
         }
         series |= {f"flow.{name}.{what}": [t, values] for what, values in per_second.items() if values}
-    return {"window_s": measured["window_s"], "flows": flows, "ping_ms": None, "series": series}
+    counts = {"queue": _counts(measured["qdisc_stats"])}
+    return {"window_s": measured["window_s"], "flows": flows, "ping_ms": None, **counts, "series": series}
+
+
+def _counts(tc: Any) -> dict[str, int]:
+    """Marks and drops in the JSON of `tc -s qdisc`, where each discipline has a name of its own for its marks."""
+    queue: dict[str, Any] = tc[-1] if isinstance(tc, list) else tc
+    tiers = [queue, *queue.get("tins", ())]
+    marks = sum(tier.get(key, 0) for tier in tiers for key in ("ecn_mark", "ecn-mark", "marked", "ce_mark"))
+    return {"marks": marks, "drops": queue["drops"]}
 
 
 def _medians(flow: dict[str, Any]) -> dict[str, Any]:

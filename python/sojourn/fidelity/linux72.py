@@ -43,8 +43,8 @@ SOURCE = "Linux 7.2.13 in virtual time"
 PRAGUE_SOURCE = "TCP Prague 0.7 on Linux 7.2.13 in virtual time"
 SHARE_OF_LINK = 0.03
 RTT_MS, RTT_SHARE = 1.0, 0.05
-#: Retransmits are judged where the kernel has this many; within this share, or what its own runs span.
-LEAST_RETRANSMITS, RETRANSMITS_SHARE = 30, 0.1
+#: Retransmits, marks and drops are judged where the kernel has this many; within this share, or what its own runs span.
+LEAST_COUNT, COUNT_SHARE = 30, 0.1
 
 
 def _link_mbit(run_id: str) -> float:
@@ -81,8 +81,13 @@ def _around(runs: list[float], slack: float) -> Tolerance:
     return between(round(min(runs) - slack, 2), round(max(runs) + slack, 2))
 
 
+def _counted(count: int, again: list[int]) -> Tolerance:
+    """Within a share of what the grid's run counted, or between the kernel's further runs."""
+    return _around([count * (1 - COUNT_SHARE), count * (1 + COUNT_SHARE), *again], 0.0)
+
+
 def _part(run_id: str, flow: str) -> str:
-    """What the row of a flow is called below its id."""
+    """What the row of a flow or a queue is called below its id."""
     _, queue, rate, path, together = run_id.split("/")
     place = f"{queue}-{path}" if _link_mbit(run_id) == linux72.RATE_MBIT else f"{queue}-{rate}-{path}"
     return f"{place}-{together}" + (f"-{flow}" if "-vs-" in together else "")
@@ -124,12 +129,17 @@ def _grid_rows() -> Iterable[Row]:
     yield from _of_flows(ids, "K2", "K3", SOURCE)
     for run_id in ids:
         for name, repeated in reference.shipped()[run_id].retransmits.items():
-            if repeated >= LEAST_RETRANSMITS:
-                spread = [repeated * (1 - RETRANSMITS_SHARE), repeated * (1 + RETRANSMITS_SHARE)]
+            if repeated >= LEAST_COUNT:
                 again = linux_runs.shipped()[run_id][name]["retransmits"]
                 yield Row("K4", _part(run_id, name), "A", SOURCE, run_id, f"retransmits of {name}, whole run",
-                          "segments", repeated, _around([*spread, *again], 0.0),
+                          "segments", repeated, _counted(repeated, again),
                           m.total(f"flow.{name}.retransmits"))  # fmt: skip
+        for what, count in reference.shipped()[run_id].queue.items():
+            if count >= LEAST_COUNT:
+                yield Row("K8", f"{_part(run_id, '').removesuffix('-')}-{what}", "A", SOURCE, run_id,
+                          f"{what} of the queue, whole run", "packets", count,
+                          _counted(count, linux_runs.queue(run_id)[what]),
+                          m.total(f"queue.bneck.{what}"))  # fmt: skip
 
 
 def _prague_rows() -> Iterable[Row]:
