@@ -160,14 +160,7 @@ impl Seen {
                 if sight.queue.is_none_or(|queue| queue.reason.is_none()) {
                     return Err("dropped without a reason".to_owned());
                 }
-                // Of two copies it is the one that came then; without a sojourn time, the one that came now.
-                let sojourn = sight.queue.and_then(|queue| queue.sojourn);
-                let came = Time(now.0 - sojourn.map_or(0, |sojourn| sojourn.0));
-                if self
-                    .take(packet, |place| *place == Place::Queue(port, came))
-                    .or_else(|_| self.take(packet, |place| is_in(place, port)))
-                    .is_err()
-                {
+                if self.take_out(now, port, sight).is_err() {
                     self.accounts[port].made += 1;
                 }
                 Ok(())
@@ -199,6 +192,15 @@ impl Seen {
         }
     }
 
+    /// Takes one copy out of a queue: of two the one that came when its sojourn time says, without one the one that came
+    /// now. A copy with another codepoint may have overtaken it in a dual queue.
+    fn take_out(&mut self, now: Time, port: usize, sight: &Sight<'_>) -> Result<Place, String> {
+        let sojourn = sight.queue.and_then(|queue| queue.sojourn);
+        let came = Time(now.0 - sojourn.map_or(0, |sojourn| sojourn.0));
+        self.take(sight.packet, |place| *place == Place::Queue(port, came))
+            .or_else(|_| self.take(sight.packet, |place| is_in(place, port)))
+    }
+
     fn put(&mut self, packet: &Packet, place: Place) {
         if let Some(sent) = self.packets.get_mut(&packet.id) {
             sent.copies.push(place);
@@ -209,7 +211,7 @@ impl Seen {
         let packet = sight.packet;
         self.accounts[port].left += 1;
         let sojourn = sight.queue.and_then(|queue| queue.sojourn);
-        match self.take(packet, |place| is_in(place, port)) {
+        match self.take_out(now, port, sight) {
             Ok(Place::Queue(_, since))
                 if sojourn.is_none_or(|sojourn| sojourn > now.since(since)) =>
             {
