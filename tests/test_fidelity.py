@@ -14,7 +14,7 @@ from sojourn import fidelity, reference, suites
 from sojourn.captures import pair
 from sojourn.fidelity import detection, ect1
 from sojourn.fidelity.measures import sides_of_cuts
-from sojourn.fidelity.row import Evidence, above, at_least, below
+from sojourn.fidelity.row import RawData, above, at_least, below
 from sojourn.interop import flent
 from synthetic import Made, made_run
 
@@ -101,15 +101,15 @@ def test_seeds_on_both_sides_of_a_tolerance_are_divided() -> None:
         assert fidelity.Result(row, values).divided
 
 
-def test_evidence_outside_the_tolerance_takes_a_row_out_of_the_count() -> None:
+def test_raw_data_outside_the_tolerance_take_a_row_out_of_the_count() -> None:
     row = next(row for row in fidelity.ROWS if row.key == "E8/20ms")
     starves: dict[str, Source] = {E8: starving(E8, 2.0, 40.0)}
     for value, ours, verdict in ((1.0, starves, "contradicted"), (20.0, starves, "pass"), (1.0, {}, "not-run")):
-        weighed = replace(row, evidence=Evidence(value, "the capture has as much for both: `sojourn pcap a.pcap`"))
+        weighed = replace(row, raw_data=RawData(value, "the capture has as much for both: `sojourn pcap a.pcap`"))
         (result,) = fidelity.judge([weighed], ours)
         assert result.verdict == verdict
         assert fidelity.score([result])[verdict] == 1
-    (contradicted,) = fidelity.judge([replace(row, evidence=Evidence(1.0, "shared: `x`"))], starves)
+    (contradicted,) = fidelity.judge([replace(row, raw_data=RawData(1.0, "shared: `x`"))], starves)
     assert contradicted.explanation == "shared: `x`"
     assert contradicted.document()["verdict"] == "contradicted"
 
@@ -122,13 +122,12 @@ def test_what_takes_a_row_out_is_at_most_a_twentieth_of_its_group() -> None:
 
 
 @pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
-def test_evidence_is_what_the_raw_data_have() -> None:
-    for (rate, rtt), smoothed in ect1.SMOOTHED_MS.items():
-        run = reference.find(f"ect1/l4s-s1-oneflow/prague/dualpi2/{rate}/{rtt}ms")
-        assert run is not None
-        t, values = run.series("flow.prague.rtt")
-        late = values[t > 15]
-        assert np.percentile(late, 99) - late.min() == pytest.approx(smoothed, abs=0.005)
+def test_raw_data_of_rows_are_those_of_the_files() -> None:
+    smooth = reference.find("ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/80ms")
+    assert smooth is not None
+    t, values = smooth.series("flow.prague.rtt")
+    late = values[t > 15]
+    assert np.percentile(late, 99) - late.min() == pytest.approx(ect1.SMOOTHED_MS, abs=0.005)
     for rtt, flips in detection.MEASURED_FLIPS.items():
         run = reference.find(f"ect1/l4s-s2-twoflow/cubic-vs-prague/red-150000/{rtt}ms")
         assert run is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sojourn.fidelity import measures as m
-from sojourn.fidelity.row import Evidence, Row, Tolerance, at_least, between, t1
+from sojourn.fidelity.row import RawData, Row, Tolerance, at_least, between, t1
 from sojourn.suites.ect1 import L4S_QUEUES, RTTS_MS, SHIFT_LENGTH_S
 
 #: The document counts a detection as right or wrong; a mode that lasts most of the time is the one it names.
@@ -67,13 +67,13 @@ def _expected(queue: str, rtt: int) -> tuple[str, str, Tolerance | None]:
     return "B", "not reported", None
 
 
-def _measured_flips(rtt: int) -> Evidence | None:
+def _measured_flips(rtt: int) -> RawData | None:
     """What the cuts of the measured run over RED with the smaller limit say."""
     flips = MEASURED_FLIPS.get(rtt)
     if flips is None:
         return None
     name = f"l4s-s2-twoflow-ns-cubic-vs-prague-red_150000_-{rtt}ms"
-    return Evidence(flips, f"cuts of cwnd in this run's Flent file ({RERUN}) change {flips} times between those of the "
+    return RawData(flips, f"cuts of cwnd in this run's Flent file ({RERUN}) change {flips} times between those of the "
                     "two modes; the document shows the oscillation at 80 ms: `sojourn import flent "
                     f"{name}.flent.gz -o measured`, `sojourn plot measured -p flow.prague.cwnd`")  # fmt: skip
 
@@ -96,7 +96,7 @@ def _competing() -> Iterable[Row]:
                       f"changes between the two modes, {queue}, {rtt} ms, whole run", "1",
                       "≥ 3" if oscillates else "-", at_least(3) if oscillates else None,
                       m.total("flow.prague.cc.classic_flips"),
-                      evidence=_measured_flips(rtt) if oscillates else None)  # fmt: skip
+                      raw_data=_measured_flips(rtt) if oscillates else None)  # fmt: skip
     for queue, by_rtt in KEPT.items():
         for rtt, kept in zip((20, 80), by_rtt, strict=True):
             if kept is not None:

@@ -80,8 +80,8 @@ def at_most(bound: float) -> Tolerance:
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What raw data of the row's run, or a real kernel, have for its quantity, and the command that shows it."""
+class RawData:
+    """What published raw data of the row's run have for its quantity, and the command that shows it."""
 
     value: float
     """In the unit of the row; where the quantity itself was not recorded, a bound that it goes beyond."""
@@ -107,7 +107,7 @@ class Row:
     """Runs that the measure takes beside `run`."""
     ideal: bool = False
     """Whether the expected value is a perfect model's, and nobody measured it."""
-    evidence: Evidence | None = None
+    raw_data: RawData | None = None
     """If it misses the tolerance, the number is not what this run has, and the row is not counted."""
 
     @property
@@ -117,8 +117,8 @@ class Row:
 
     @property
     def contradicted(self) -> bool:
-        """Whether its own evidence misses the tolerance."""
-        return bool(self.tolerance and self.evidence and not self.tolerance.admits(self.evidence.value))
+        """Whether raw data of its own run miss the tolerance."""
+        return bool(self.tolerance and self.raw_data and not self.tolerance.admits(self.raw_data.value))
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,8 @@ class Result:
     @property
     def explanation(self) -> str:
         """Why the row failed, is not counted or was not run; empty if it passed."""
-        if self.row.evidence and self.verdict == "contradicted":
-            return self.row.evidence.what
+        if self.row.raw_data and self.verdict == "contradicted":
+            return self.row.raw_data.what
         if self.verdict == "fail":
             return self.known or "unexplained"
         if self.verdict == "not-run":

@@ -71,7 +71,7 @@ IN_L_QUEUE = (
 DAYS = "one run a cell, 20 s after the last start; three days later the test record has {}"
 SLOW = (
     "Reno takes longer than the run to grow back over this path. CUBIC gives way less: with it the mean error is 2.4 "
-    "and not 3.2 (S7/cubic), so the flows may have been no Prague at all"
+    "and not 3.3 (S7/cubic), so the flows may have been no Prague at all"
 )
 MODEL = (
     "the original's algorithm in virtual time misses it alike (S8; RTP, which is 2 % less): what the testbed's "

@@ -116,13 +116,15 @@ class Facts:
         """Whether the path does nothing but delay, and stays as it is."""
         return not (self.changed or self.jitters or self.met("loss|reorder|mangle|police|drop|duplicate|corrupt"))
 
-    def is_mine(self, name: object) -> bool:
-        """Whether the flow of this name has the controller; a summary names no versions."""
-        return any(flow.get("name") == name and named(flow) == self.controller for flow in self._flows)
+    @cached_property
+    def mine(self) -> set[object]:
+        """Names of the controller's flows; a summary names no versions."""
+        return {flow.get("name") for flow in self._flows if named(flow) == self.controller}
 
-    def is_beside(self, name: object) -> bool:
-        """Whether the flow of this name is a long one of another standard controller."""
-        return any(flow.get("name") == name and competing(flow, self.controller) for flow in self._flows)
+    @cached_property
+    def others(self) -> set[object]:
+        """Names of the long flows of other standard controllers."""
+        return {flow.get("name") for flow in self._flows if competing(flow, self.controller)}
 
     @cached_property
     def _flows(self) -> list[dict[str, Any]]:
@@ -154,12 +156,12 @@ class Evidence:
     @property
     def mine(self) -> list[dict[str, Any]]:
         """Those of the controller."""
-        return [flow for flow in self.flows if self.facts.is_mine(flow.get("name"))]
+        return [flow for flow in self.flows if flow.get("name") in self.facts.mine]
 
     @property
     def others(self) -> list[dict[str, Any]]:
         """Long flows of standard controllers beside them."""
-        return [flow for flow in self.flows if self.facts.is_beside(flow.get("name"))]
+        return [flow for flow in self.flows if flow.get("name") in self.facts.others]
 
     @property
     def used(self) -> float | None:

@@ -2,7 +2,7 @@
 
 Three hosts in a line. Towards the receiver the middle one has htb with the queue under test as its
 leaf; the whole RTT is netem's, on the way back. One flow lasts 30 s; a second one comes 10 s after the
-first, and both end at 40 s. ECN, where it is on, is that of RFC 3168.
+first, as nearly as in the rig, and both end at 40 s. ECN, where it is on, is that of RFC 3168.
 """
 
 from __future__ import annotations
