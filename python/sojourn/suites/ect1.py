@@ -397,7 +397,7 @@ def _case(
         question=question,
         duration_s=length + 10,
         toml=to_toml(document),
-        reference=published if rtt in MEASURED_RTTS_MS else None,
+        reference=published,
         role=role(
             name,
             asked,

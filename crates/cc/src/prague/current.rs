@@ -178,7 +178,7 @@ impl Prague {
             let window = u128::from(self.window.max(1));
             let growth = u128::from(unmarked * self.increase(path)) << WINDOW_BITS;
             let growth = (growth + window / 2) / window * u128::from(INCREASE) / u128::from(mtu);
-            self.window += unmarked.max(growth as u64);
+            self.window = self.window.saturating_add(unmarked.max(growth as u64));
             self.rate = (self.rate + unmarked).max(self.rate_of_window(path));
         }
     }
@@ -234,7 +234,9 @@ impl Prague {
         if before == after {
             return;
         }
-        self.window = self.window * before / after;
+        // Growth divides by the window, which marks may have cut to a fraction of a segment: it may be of any size.
+        let window = u128::from(self.window) * u128::from(before) / u128::from(after);
+        self.window = window.try_into().unwrap_or(u64::MAX);
         let cwnd = self.target(win);
         if win.cwnd != cwnd {
             win.cwnd = cwnd;

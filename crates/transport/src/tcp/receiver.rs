@@ -14,7 +14,7 @@ use self::window::DynamicWindow;
 use super::Config;
 use super::ecn::{EcnReceiver, Role, codepoint};
 use super::gro::Gro;
-use super::reassembly::{Reassembly, pieces};
+use super::reassembly::Reassembly;
 use super::segment::{Flags, Segment};
 use crate::endpoint::{Body, Endpoint, FlowProbe, READING, Transmit};
 
@@ -207,7 +207,7 @@ impl Receiver {
                 self.duplicate = Some(range);
                 self.window.make_room(now);
             } else {
-                let is_in = self.out_of_order.hold(range, pieces(range, segments));
+                let is_in = self.out_of_order.hold(range, self.window.pieces(range, segments));
                 let size = (segment.len, segments);
                 if self.window.on_hole(now, size, is_in, &self.out_of_order) {
                     self.quick |= 1;

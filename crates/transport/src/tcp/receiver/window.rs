@@ -12,6 +12,9 @@ const IP_AND_TCP: u32 = 40;
 /// head that a sender allocates (384), as between hosts of one kernel. 7.2 advertises 153/256 of a buffer for
 /// segments of 1448 bytes, 138 for 1138, 107 for 694: data/(data + 960). Drivers have other buffers.
 const OVERHEAD: u64 = 960;
+/// The same of a buffer of 2 KiB (`SKB_TRUESIZE`: 2304 bytes), which holds a packet of 1448 bytes between network
+/// namespaces of 5.4: windows of captures of L4STeam/l4steam.github.io, `ect1-tests`. No packet takes in another one.
+const LINEAR_OVERHEAD: u64 = 856;
 /// `TCP_DEFAULT_SCALING_RATIO` from 6.13: the share before a segment has come.
 const FIRST_SHARE: u64 = 128;
 /// `TCP_MSS_DEFAULT`: smaller segments tell nothing about the share (`tcp_initialize_rcv_mss`).
@@ -20,8 +23,10 @@ const LEAST_FULL: u64 = 536;
 const LEAST_EARNING: u32 = 128;
 /// `tcp_rcvbuf_low_rtt`: over a shorter round trip the window grows in proportion to it (6.19 `tcp_rcvbuf_grow`).
 const LOW_RTT: Dur = Dur::from_millis(1);
-/// `rmem_max` of sockets from 6.17; the window scale lets the window reach it (`tcp_select_initial_window`).
+/// `rmem_max` of sockets from 6.17, and before; the window scale lets the window reach it
+/// (`tcp_select_initial_window`).
 const SOCKET_BUFFER: u64 = 4 << 20;
+const SOCKET_BUFFER_BEFORE: u64 = 212_992;
 
 /// Dynamic right-sizing (Linux 5.4 `tcp_rcv_space_adjust`): the advertised window follows twice
 /// what the application reads per RTT, at most the share of the receive buffer that counts as
@@ -102,10 +107,11 @@ impl DynamicWindow {
         // has no room for timestamps).
         let options = if config.timestamps { 12 } else { 0 };
         let advertised_mss = u64::from(config.mtu) - 40 - options;
-        let clamp = if is_measured { whole - advertised_mss.min(whole / 2) } else { whole };
+        let clamp = whole - advertised_mss.min(whole / 2);
         let ssthresh = initial.min(clamp);
-        let space = if is_measured { ssthresh.min(10 * advertised_mss) } else { 10 * mss };
-        let reach = config.rmem_max.0.max(SOCKET_BUFFER).ilog2().clamp(15, 29);
+        let space = ssthresh.min(10 * advertised_mss);
+        let sockets = if is_measured { SOCKET_BUFFER } else { SOCKET_BUFFER_BEFORE };
+        let reach = config.rmem_max.0.max(sockets).ilog2().clamp(15, 29);
         Self {
             mss,
             advertised: initial,
@@ -118,7 +124,7 @@ impl DynamicWindow {
             is_measured,
             rcv_mss: mss.min(LEAST_FULL),
             clamp,
-            unit: if is_measured { 1 << (reach - 15) } else { 1 },
+            unit: 1 << (reach - 15),
             rtt_echo: Time::NEVER,
             measured_from: if config.drs_exact { Time::NEVER } else { Time::ZERO },
             measured_seq: 1,
@@ -204,9 +210,17 @@ impl DynamicWindow {
         self.window_from = now;
     }
 
+    /// Pieces of the payload of a packet with these `segments`. A linear buffer has no room for more.
+    pub(super) fn pieces(&self, range: (u64, u64), segments: u32) -> u32 {
+        if self.is_measured { pieces(range, segments) } else { MOST_PIECES }
+    }
+
     /// A packet whose payload has `pieces` waits for the reader. The last one takes it in if it has room for all of
-    /// them, so that up to 17 segments share the overhead of one.
+    /// them, so that up to 17 segments share the overhead of one. Before 6.6 the reader is taken to be as fast as they come.
     pub(super) fn queue(&mut self, now: Time, bytes: u64, pieces: u32) {
+        if !self.is_measured {
+            return;
+        }
         let is_first = self.unread(now) == 0;
         if is_first {
             (self.payload, self.first) = (0, 0);
@@ -226,7 +240,7 @@ impl DynamicWindow {
 
     /// Linux `tcp_grow_window`: gives whether there is room to grow.
     fn grow(&mut self, now: Time, len: u32) -> bool {
-        let room = if self.is_measured { self.free(now).min(self.clamp) } else { self.clamp };
+        let room = self.free(now).min(self.clamp);
         let grows = self.ssthresh < room;
         let earned = 2 * self.mss.max(u64::from(len));
         self.ssthresh = self.ssthresh.max((self.ssthresh + earned).min(room));
@@ -327,7 +341,8 @@ impl DynamicWindow {
     }
 
     fn hold(&mut self, held: &Reassembly) {
-        self.held = held.bytes() + held.packets() * OVERHEAD;
+        let overhead = if self.is_measured { OVERHEAD } else { LINEAR_OVERHEAD };
+        self.held = held.bytes() + held.packets() * overhead;
         self.held_end = held.end();
     }
 
@@ -360,9 +375,6 @@ impl DynamicWindow {
 
     /// Linux `__tcp_select_window`: what has been earned, if it is free.
     fn selected(&self, now: Time) -> u64 {
-        if !self.is_measured {
-            return self.ssthresh;
-        }
         let mut free = self.free(now);
         if self.is_tight(now) {
             free -= free % self.unit;
@@ -389,7 +401,7 @@ impl DynamicWindow {
 
     /// Less than half of the buffer is free: no time for quick ACKs.
     pub(super) fn is_tight(&self, now: Time) -> bool {
-        self.is_measured && self.free(now) < self.clamp.min(self.payload(self.buffer)) / 2
+        self.free(now) < self.clamp.min(self.payload(self.buffer)) / 2
     }
 
     /// The window of an ACK that leaves now (Linux `tcp_select_window`): it never shrinks, RFC 9293
