@@ -5,6 +5,7 @@ import json
 import math
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_seeds_that_disagree_are_settled_by_more_of_them(
         return runs
 
     monkeypatch.setattr(fidelity, "simulate", simulate)
-    near, other = fidelity.settled(fidelity.select(["E8"]), out=tmp_path, jobs=2)
+    near, other = fidelity.settled(fidelity.select(["E8/20ms", "E8/80ms"]), out=tmp_path, jobs=2)
     assert asked == [({"E8/20ms", "E8/80ms"}, 3, tmp_path, 2), ({"E8/20ms"}, 15, tmp_path, 2)]
     assert near.verdict == "fail"
     assert near.ours == pytest.approx(2)
@@ -123,20 +124,19 @@ def test_what_takes_a_row_out_is_at_most_a_twentieth_of_its_group() -> None:
 
 @pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
 def test_raw_data_of_rows_are_those_of_the_files() -> None:
-    smooth = reference.find("ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/80ms")
-    assert smooth is not None
-    t, values = smooth.series("flow.prague.rtt")
-    late = values[t > 15]
-    assert np.percentile(late, 99) - late.min() == pytest.approx(ect1.SMOOTHED_MS, abs=0.005)
     for rtt, flips in detection.MEASURED_FLIPS.items():
         run = reference.find(f"ect1/l4s-s2-twoflow/cubic-vs-prague/red-150000/{rtt}ms")
         assert run is not None
         assert sides_of_cuts("prague", detection.CLASSIC_KEEPS)(run) == flips
-    assert FULL is not None
-    for (rate, rtt), captured in ect1.CAPTURED_MS.items():
-        name = f"l4s-s1-oneflow-ns-prague-dualpi2-{rate}-{rtt}ms"
-        files = [FULL / "ect1" / "pcap" / f"{name}.{side}.pcap.xz" for side in ("cli_cli", "srv_srv")]
-        assert pair.compare(*files).ways[0].numbers["queue_delay_ms"]["p99"] == pytest.approx(captured, abs=0.005)
+
+
+@pytest.mark.parametrize(("run", "captured"), ect1.CAPTURED_MS.items())
+def test_raw_data_of_rows_are_those_of_the_captures(run: tuple[str, int], captured: float) -> None:
+    name = f"l4s-s1-oneflow-ns-prague-dualpi2-{run[0]}-{run[1]}ms"
+    files = [(FULL or Path()) / "ect1" / "pcap" / f"{name}.{side}.pcap.xz" for side in ("cli_cli", "srv_srv")]
+    if FULL is None or not all(file.is_file() for file in files):
+        pytest.skip(f"{name}: its captures are not in SOJOURN_REFERENCE/ect1/pcap (L4STeam/l4steam.github.io has them)")
+    assert pair.compare(*files).ways[0].numbers["queue_delay_ms"]["p99"] == pytest.approx(captured, abs=0.005)
 
 
 def test_a_row_fails_outside_its_tolerance_and_says_that_nobody_explained_it(
@@ -319,6 +319,7 @@ def test_without_results_each_run_is_planned_once_and_all_are_done_together(
 
 def test_only_takes_ids_and_keys() -> None:
     assert {row.key for row in fidelity.select(["E8", "X2/20ms"])} == {
+        "E8/160ms",
         "E8/20ms",
         "E8/80ms",
         "X2/20ms",

@@ -27,16 +27,21 @@ SLOW_STEP = (
     "is heard, 9.7 ms"
 )
 #: What packets of the testbed's Prague alone over dualpi2 waited, p99 in ms: the one-way delay above its least between
-#: captures at both ends, by rate and RTT.
-CAPTURED_MS = {("5Mbit", 20): 9.69, ("50Mbit", 20): 1.20}
-#: The smoothed TCP RTT at 5 Mbit/s and 80 ms above its least, p99 in ms, later than 10 s after the start; and what a
-#: packet takes on the wire, which an ACK of two may have waited for the second. In the other runs (1.16 - 0.24 ms at 50
-#: Mbit/s and 80 ms, 1.06 - 0.05 at 250 Mbit/s and 20 ms) hosts and smoothing can make as much of 1 ms.
-SMOOTHED_MS, PACKET_MS = 6.03, 2.42
-ABOVE_LEAST = "QUANTILE_CONT(value, 0.99) - MIN(value) FROM series WHERE series = 'flow.prague.rtt' AND t_s > 15"
+#: captures at both ends, by rate and RTT. The runs at 50 Mbit/s and 160 ms and at 250 Mbit/s have no pair of captures.
+CAPTURED_MS = {
+    ("5Mbit", 20): 9.69,
+    ("5Mbit", 80): 7.09,
+    ("5Mbit", 160): 8.31,
+    ("50Mbit", 20): 1.20,
+    ("50Mbit", 80): 1.04,
+}
 
 #: Why a row misses its tolerance or cannot be run, by key (`E8/80ms`) or by id (`E8`).
 EXPLANATIONS: dict[str, str] = {
+    "E3/160ms": "an accident of the testbed's hosts: its capture at the receiver has four packets that 26 others "
+    "overtake in slow start, which the sender takes for losses; the module's undo of a spurious loss cuts again, so "
+    "that cwnd falls from 3168 to 18 segments. With such a packet in slow start ours has 33 Mbit/s from 15 s on, "
+    "measured 36 (docs/results/ect1.md)",
     "E7/5Mbit-160ms": "COBALT2 makes no allowance for serialisation: at 5 Mbit/s SCE's target of 2.5 ms is one packet "
     "of 2.4 ms, so that bursts of two segments are marked and hold cwnd at 59 of 69 segments",
     "E7/250Mbit-160ms": "the ramp: slow start ends at the first marks, and one segment per RTT of 160 ms takes longer "
@@ -60,8 +65,9 @@ EXPLANATIONS: dict[str, str] = {
     "seeds pie holds less than cake's ramp for more than half of the time: in the first one medians of 0.8 and 2.7 ms, "
     "95 % of 23 and 2.9 ms. In the third the quotient is 0.38",
     "E32/codel1q-40ms-80ms": "three seeds decide by chance: of 15, which span 0 to 0.88, the median is 0.79",
-    "E36/cubic-160ms-utilisation": "the median of 15 seeds is 0.963, too; at 20 and 80 ms it is 1.00 and 0.99. "
-    "What the last 0.7 % are of is not known",
+    "E36/cubic-160ms-utilisation": "the median of 15 seeds is 0.963, too; at 20 and 80 ms it is 1.00 and 0.99. The "
+    "measured run has 0.984. There none of CUBIC's 25 cuts takes in a second one a round trip later, here 18 of 131 "
+    "(six seeds), and after one a tenth of the link is free for 10 to 20 s",
     **dict.fromkeys(("E36/5Mbit-160ms-max", "E36/5Mbit-160ms-p99"), SLOW_STEP),
     **dict.fromkeys(("E36/50Mbit-80ms-max", "E36/50Mbit-160ms-max", "E36/250Mbit-20ms-max"), STEP),
 }
@@ -129,10 +135,11 @@ def rows() -> Iterable[Row]:
               0.992, above(0.97), m.utilisation("prague"))  # fmt: skip
     yield Row("E1", "rtt", "A", RAW, _s1(50, 20), "TCP RTT above the path's, median, H2", "ms",
               0.5, below(1.5), m.rtt("prague", np.median, above_path=True))  # fmt: skip
-    yield Row("E2", "", "A", RAW, _s1(50, 80),
-              "time at which the delivery rate reaches 98 % of the ceiling", "s",
-              31.0, t2(31), m.time_to_fill)  # fmt: skip
-    for rtt, rate in ((20, 238.8), (80, 149.0)):
+    for part, rtt, seconds in (("", 80, 31.0), ("160ms", 160, 109.5)):
+        yield Row("E2", part, "A", RAW, _s1(50, rtt),
+                  f"time at which the delivery rate reaches 98 % of the ceiling, {rtt} ms", "s",
+                  seconds, t2(seconds), m.time_to_fill)  # fmt: skip
+    for rtt, rate in ((20, 238.8), (80, 149.0), (160, 50.2)):
         yield Row("E3", f"{rtt}ms", "A", RAW, _s1(250, rtt),
                   f"goodput at 250 Mbit/s, {rtt} ms, H2", "Mbit/s",
                   rate, t2(rate), m.mean_goodput("prague"))  # fmt: skip
@@ -152,19 +159,19 @@ def rows() -> Iterable[Row]:
                   "≥ 4.4", at_least(4.4), m.mean_goodput("prague"), "fallback-off")  # fmt: skip
 
     ratios: list[tuple[str, str, dict[int, float], Tolerance | None]] = [
-        ("E8", "codel1q-20ms", {20: 35.8, 80: 50.2}, above(15)),
-        ("E9", "codel1q", {20: 1.35, 80: 0.57}, between(0.35, 2.2)),
-        ("E10", "codel1q-40ms", {20: 1.22, 80: 2.56}, between(0.7, 4)),
-        ("E11", "dualpi2", {20: 1.99, 80: 1.57}, between(1.3, 2.6)),
-        ("E12", "pie", {20: 1.13, 80: 0.76}, between(0.35, 1.7)),
-        ("E13", "pie-noecn", {20: 1.24, 80: 0.39}, between(0.15, 1.9)),
-        ("E14", "pfifo-1000", {20: 0.28, 80: 0.18}, None),
-        ("E15", "pfifo-50", {20: 1.35, 80: 0.57}, None),
-        ("E16", "red-150000", {20: 1.56, 80: 2.88}, between(1.2, 4.5)),
-        ("E17", "red-400000", {20: 1.60, 80: 1.18}, between(0.4, 2.2)),
-        ("E18", "pie-100p-5ms", {20: 1.26, 80: 0.96}, None),
-        ("E18", "pie-100p-20ms", {20: 1.15, 80: 0.30}, None),
-        ("E18", "pie-1000p-20ms", {20: 1.32, 80: 1.46}, None),
+        ("E8", "codel1q-20ms", {20: 35.8, 80: 50.2, 160: 42.9}, above(15)),
+        ("E9", "codel1q", {20: 1.35, 80: 0.57, 160: 0.46}, between(0.35, 2.2)),
+        ("E10", "codel1q-40ms", {20: 1.22, 80: 2.56, 160: 1.31}, between(0.7, 4)),
+        ("E11", "dualpi2", {20: 1.99, 80: 1.57, 160: 1.72}, between(1.3, 2.6)),
+        ("E12", "pie", {20: 1.13, 80: 0.76, 160: 0.49}, between(0.35, 1.7)),
+        ("E13", "pie-noecn", {20: 1.24, 80: 0.39, 160: 0.28}, between(0.15, 1.9)),
+        ("E14", "pfifo-1000", {20: 0.28, 80: 0.18, 160: 0.081}, None),
+        ("E15", "pfifo-50", {20: 1.35, 80: 0.57, 160: 0.33}, None),
+        ("E16", "red-150000", {20: 1.56, 80: 2.88, 160: 2.47}, between(1.2, 4.5)),
+        ("E17", "red-400000", {20: 1.60, 80: 1.18, 160: 0.53}, between(0.4, 2.2)),
+        ("E18", "pie-100p-5ms", {20: 1.26, 80: 0.96, 160: 0.42}, None),
+        ("E18", "pie-100p-20ms", {20: 1.15, 80: 0.30, 160: 0.19}, None),
+        ("E18", "pie-1000p-20ms", {20: 1.32, 80: 1.46, 160: 0.45}, None),
     ]
     for row_id, queue, by_rtt, tolerance in ratios:
         for rtt, expected in by_rtt.items():
@@ -173,25 +180,25 @@ def rows() -> Iterable[Row]:
             yield Row(row_id, part, "A", RAW, _s2(queue, rtt),
                       f"goodput of Prague over CUBIC, {queue}, {rtt} ms, H2", "1",
                       expected, tolerance or t4(expected), m.ratio)  # fmt: skip
-    for rtt, cubic, prague in ((20, 15.8, 0.5), (80, 13.6, 0.6)):
+    for rtt, cubic, prague in ((20, 15.8, 0.5), (80, 13.6, 0.6), (160, 9.2, 0.5)):
         yield Row("E11", f"{rtt}ms-cubic-rtt", "A", RAW, _s2("dualpi2", rtt),
                   f"CUBIC's TCP RTT above the path's, dualpi2, {rtt} ms, median, H2", "ms",
                   cubic, between(8, 18), m.rtt("cubic", np.median, above_path=True))  # fmt: skip
         yield Row("E11", f"{rtt}ms-prague-rtt", "A", RAW, _s2("dualpi2", rtt),
                   f"Prague's TCP RTT above the path's, dualpi2, {rtt} ms, median, H2", "ms",
                   prague, below(1.5), m.rtt("prague", np.median, above_path=True))  # fmt: skip
-    for rtt, cubic in ((20, 16.0), (80, 15.2)):
+    for rtt, cubic in ((20, 16.0), (80, 15.2), (160, 0.9)):
         yield Row("E12", f"{rtt}ms-rtt", "A", RAW, _s2("pie", rtt),
                   f"CUBIC's TCP RTT above the path's, pie, {rtt} ms, median, H2", "ms",
                   cubic, None, m.rtt("cubic", np.median, above_path=True))  # fmt: skip
-    for rtt, dropped in ((20, 46), (80, 204)):
+    for rtt, dropped in ((20, 46), (80, 204), (160, 436)):
         yield Row("E13", f"{rtt}ms-drops", "A", RAW, _s2("pie-noecn", rtt),
                   f"packets dropped by pie noecn, {rtt} ms", "packets",
                   dropped, None, m.total("queue.bneck.drops"))  # fmt: skip
     yield Row("E13", "160ms-p2a", "B", REPORT, _s2("pie-noecn", 160),
               "goodput of Prague P2a over CUBIC, pie noecn, 160 ms, H2: Prague starves CUBIC", "1",
               "> 10", above(10), m.ratio, "p2a")  # fmt: skip
-    for rtt, median in ((20, 232.0), (80, 297.0)):
+    for rtt, median in ((20, 232.0), (80, 297.0), (160, 342.0)):
         yield Row("E14", f"{rtt}ms-rtt", "A", RAW, _s2("pfifo-1000", rtt),
                   f"CUBIC's TCP RTT, pfifo-1000, {rtt} ms, median, H2", "ms",
                   median, t2(median), m.rtt("cubic", np.median))  # fmt: skip
@@ -226,16 +233,12 @@ def _ignored_loss_rows() -> Iterable[Row]:
 
 def _waited(rate: str, rtt: int) -> RawData | None:
     """What the raw data of Prague alone over dualpi2 have."""
-    name = f"l4s-s1-oneflow-ns-prague-dualpi2-{rate}-{rtt}ms"
-    if captured := CAPTURED_MS.get((rate, rtt)):
-        return RawData(captured, f"the captures of this run ({detection.RERUN}) have a p99 of {captured:.2f} ms: "
-                       f"`sojourn pcap --pair {name}.cli_cli.pcap.xz {name}.srv_srv.pcap.xz`")  # fmt: skip
-    if (rate, rtt) == ("5Mbit", 80):
-        return RawData(SMOOTHED_MS - PACKET_MS, f"the smoothed TCP RTT of this run's Flent file ({detection.RERUN}) "
-                       f"has a p99 of {SMOOTHED_MS} ms above its least, of which one packet takes {PACKET_MS}: "
-                       f"`sojourn import flent {name}.flent.gz -o measured`, "
-                       f'`sojourn query "SELECT {ABOVE_LEAST}" measured`')  # fmt: skip
-    return None
+    captured = CAPTURED_MS.get((rate, rtt))
+    if captured is None:
+        return None
+    name = f"batch-l4s-s1-oneflow-ns-prague-dualpi2-{rate}-{rtt}ms.tcpdump"
+    return RawData(captured, f"the captures of this run ({detection.RERUN}) have a p99 of {captured:.2f} ms: "
+                   f"`sojourn pcap --pair {name}_cli_cli.pcap.xz {name}_srv_srv.pcap.xz`")  # fmt: skip
 
 
 def _peak_rows() -> Iterable[Row]:

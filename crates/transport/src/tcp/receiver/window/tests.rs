@@ -289,3 +289,38 @@ fn a_packet_below_128_bytes_earns_no_window() {
         assert_eq!(receiver.advertise(Time(2_000_000)), window);
     }
 }
+
+// By captures of 5.4 (L4STeam/l4steam.github.io, ect1-tests: CUBIC over 1000 packets of pfifo, 20 ms): 65,160 bytes in the
+// SYN/ACK, then half of the buffer without one segment in units of 128, and half of what 249, 243 and 230 packets behind
+// a hole leave of 6 MiB.
+#[test]
+fn what_is_held_beyond_a_hole_takes_its_buffer_before_6_6() {
+    let mut first = window(Era::E2020);
+    assert_eq!(first.advertised, 65_160);
+    first.on_data(Time(1_000_000), 1 + u64::from(MSS), MSS, 1);
+    assert_eq!(first.selected(Time(1_000_000)), 501 * 128);
+
+    let config = Config { rmem_default: sojourn_core::Bytes(6 << 20), ..Config::of(Era::E2020) };
+    let (mut window, mss) = (DynamicWindow::new(&config, MSS), u64::from(MSS));
+    let mut next = 1;
+    for ms in 1..2000 {
+        next += mss;
+        window.on_data(Time(ms * 1_000_000), next, MSS, 1);
+        window.advertise(Time(ms * 1_000_000));
+    }
+    let (now, mut held) = (Time(2_000_000_000), Reassembly::new());
+    let edge = window.edge;
+    // 6, 13 and 230 segments, each behind a hole of one.
+    for n in (700..706).chain(707..720).chain(721..951) {
+        let range = (next + n * mss, next + (n + 1) * mss);
+        let is_in = held.hold(range, window.pieces(range, 1));
+        window.on_hole(now, (MSS, 1), is_in, &held);
+        assert!(next + u64::from(window.advertise(now)) == edge, "a window never shrinks");
+    }
+    for (hole, packets, units) in [(699, 249, 22_335), (706, 243, 22_389), (720, 230, 22_506)] {
+        let filled = held.absorb(next + hole * mss, |_, _| {});
+        window.absorb(filled, &held);
+        assert_eq!(held.packets(), packets);
+        assert_eq!(window.advertise(now), units * 128, "{packets} packets");
+    }
+}
