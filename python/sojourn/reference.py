@@ -4,8 +4,9 @@ The full Flent files are used where they can be found: `SOJOURN_REFERENCE`, or `
 beside the repository or the current folder. Otherwise the summaries and thinned series that are
 shipped in `data/SUITE` take their place; the numbers are the same, the curves have fewer points.
 
-`python -m sojourn.reference FOLDER` makes the shipped file of ect1 again from a folder of Flent files,
-`python -m sojourn.reference GRID.json` that of the suite whose cases the grid has, as it was measured.
+`python -m sojourn.reference FOLDER` makes the shipped file of ect1 again from a folder of Flent files, or that of
+dualpi2-overload from the folder of its results; `python -m sojourn.reference GRID.json` that of the suite whose cases
+the grid has, as it was measured.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from sojourn import metrics, suites
 from sojourn.interop import flent
 from sojourn.metrics import FloatArray, FlowSummary, RunSummary, Source, Stats
-from sojourn.suites import linux72
+from sojourn.suites import dualpi2_overload, linux72
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,6 +63,10 @@ class Shipped:
         )
         #: Segments of the whole run, of flows whose measurement has them.
         self.retransmits = {f["name"]: f["retransmits"] for f in entry["flows"] if "retransmits" in f}
+        #: What each flow's packets waited, ms, where the measurement has it: number, mean, median and p99.
+        self.sojourn: dict[str, dict[str, float]] = {
+            f["name"]: f["sojourn_ms"] for f in entry["flows"] if "sojourn_ms" in f
+        }
         #: Packets of the whole run that the queue marked and dropped, where the measurement has them.
         self.queue: dict[str, int] = entry.get("queue", {})
         self._series = entry["series"]
@@ -127,6 +132,55 @@ def find(run_id: str) -> Source | None:
 def make(files: Path) -> bytes:
     """The content of `data/ect1/measured.json.gz`, from the Flent files of a folder."""
     return _packed(SOURCES["ect1"], dict(_entries(files)))
+
+
+def make_overload(results: Path) -> bytes:
+    """The content of `data/dualpi2-overload/measured.json.gz`, from the folder of the published results."""
+    cases = suites.suite(dualpi2_overload.SUITE)
+    return _packed(dualpi2_overload.SOURCE, {case.id: _overload_entry(results, case) for case in cases})
+
+
+def _overload_entry(results: Path, case: suites.Case) -> dict[str, Any]:
+    """Goodput of each receiver's iperf3, whose server writes an object for every 0.1 s, and what packets waited."""
+    place, _, stem = str(case.reference).partition("/")
+    low, high = dualpi2_overload.WINDOW_S
+    load = case.id.rpartition("/")[2].removesuffix("bit")
+    mix = case.id.split("/")[2].split("+")
+    flows: list[dict[str, Any]] = []
+    series: dict[str, Any] = {}
+    for number, name in enumerate(("prague", "cubic", *dualpi2_overload.UDP_TOS), start=1):
+        udp = name in dualpi2_overload.UDP_TOS
+        if udp and name not in mix:
+            continue
+        file = results / place / f"iperf_s{number}_{stem}{f'_{name}_{load}' if udp else ''}.json"
+        each = [interval["streams"][0] for interval in json.loads(file.read_text())["intervals"]]
+        within = [one for one in each if one["start"] >= low - 0.05 and one["end"] <= high + 0.05]
+        seconds = sum(one["seconds"] for one in within)
+        flow = {"name": name, "goodput_mbps": round(sum(one["bytes"] for one in within) * 8e-6 / seconds, 3)}
+        flow |= {"delivery_rate_mbps": None, "tcp_rtt_ms": None}
+        waits = results / place / f"qdelay_s{number}_{stem}.qdelay"
+        if waits.is_file() and (waited := _waited(waits)):
+            flow["sojourn_ms"] = waited
+        flows.append(flow)
+        bits = np.zeros(dualpi2_overload.LENGTH_S)
+        for one in each:
+            bits[min(int(one["start"]), dualpi2_overload.LENGTH_S - 1)] += one["bytes"] * 8
+        t = list(range(1, dualpi2_overload.LENGTH_S + 1))
+        series[f"flow.{name}.delivery_rate"] = [t, np.round(bits / 1e6, 3).tolist()]
+    return {"window_s": [low, high], "flows": flows, "ping_ms": None, "series": series}
+
+
+def _waited(file: Path) -> dict[str, float] | None:
+    """Sojourn times in the window that the published queue wrote into its packets, in steps of 32 us and more."""
+    packets = json.loads(file.read_text())["results"]
+    at = np.array([float(packet["ts-us"]) for packet in packets]) / 1e6
+    waited = np.array([packet["delay-us"] for packet in packets]) / 1e3
+    low, high = dualpi2_overload.WINDOW_S
+    waited = waited[(at - at[:1] > low) & (at - at[:1] < high)]
+    if not waited.size:
+        return None
+    numbers = {"mean": waited.mean(), "p50": np.percentile(waited, 50), "p99": np.percentile(waited, 99)}
+    return {"n": int(waited.size), **{key: round(float(value), 3) for key, value in numbers.items()}}
 
 
 def make_grid(grid: Path) -> tuple[str, bytes]:
@@ -224,9 +278,11 @@ def _rounded(value: Any) -> Any:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m sojourn.reference FOLDER-OF-FLENT-FILES | GRID.json")
+        sys.exit("usage: python -m sojourn.reference FOLDER-OF-FLENT-FILES | FOLDER-OF-OVERLOAD-RESULTS | GRID.json")
     given, data = Path(sys.argv[1]), Path(__file__).parent / "data"
-    if given.is_dir():
+    if any(given.glob("*/test_cfg.json")):
+        suite, content = dualpi2_overload.SUITE, make_overload(given)
+    elif given.is_dir():
         suite, content = "ect1", make(given)
     else:
         suite, content = make_grid(given)

@@ -239,11 +239,11 @@ def sampled(name: str, reduce: Callable[[Any], Any]) -> Measure:
     return measure
 
 
-def sojourn(queue: str, statistic: str, side: str | None = None) -> Measure:
-    """A statistic of the time in a queue over the run's measuring window, ms."""
+def sojourn(queue: str, statistic: str, side: str | None = None, *, flow: str | None = None) -> Measure:
+    """A statistic of the time in a queue, of all packets, of a side's or a flow's, over the run's window, ms."""
 
     def measure(run: Source) -> float | None:
-        found = metrics.sojourn(run, queue, side=side)
+        found = metrics.sojourn(run, queue, flow=flow, side=side)
         return found[statistic] if found else None
 
     return measure

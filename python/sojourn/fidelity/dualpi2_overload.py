@@ -1,0 +1,55 @@
+"""Rows of the suite dualpi2-overload: rates and delays beside UDP that does not respond, as measured in 2020."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sojourn import reference
+from sojourn.fidelity import measures as m
+from sojourn.fidelity.row import Row, Tolerance, between
+from sojourn.suites import dualpi2_overload as suite
+
+SOURCE = "L4S team's overload experiments, iperf3 and sojourn times of 13 May 2020"
+#: As for the flows of linux72.
+SHARE_OF_LINK = 0.03
+#: A flow that has less beside overload would be within the tolerance whatever it does.
+LEAST_MBPS = 2.0
+#: As `sojourn crosscheck` judges delays: mean and p99.
+WAITS = {"mean": (0.03, 0.3), "p99": (0.08, 1.0)}
+LEAST_PACKETS = 1000
+#: Which of DualPI2's queues has which flows.
+QUEUES = {"C": ("cubic", "udp", "udp-ect0"), "L": ("prague", "udp-ect1")}
+
+#: Why rows miss their tolerance, by key or by id.
+EXPLANATIONS: dict[str, str] = {}
+
+
+def _around(value: float, slack: float) -> Tolerance:
+    return between(round(value - slack, 3), round(value + slack, 3))
+
+
+def rows() -> Iterable[Row]:
+    """All of them."""
+    for case in suite.cases():
+        run = reference.shipped()[case.id]
+        part = case.id.removeprefix(f"{suite.SUITE}/protection-").replace("/", "-")
+        _, _, mix, load = case.id.split("/")
+        offered = int(load.removesuffix("Mbit")) * len(mix.split("+"))
+        for flow in run.summary.flows:
+            rate = flow.goodput_mbps or 0.0
+            responds = flow.name in ("prague", "cubic")
+            if (responds and rate >= LEAST_MBPS) or (not responds and offered >= suite.LINK_MBIT):
+                yield Row("O1" if responds else "O2", f"{part}-{flow.name}", "A", SOURCE, case.id,
+                          f"goodput of {flow.name}", "Mbit/s", rate, _around(rate, SHARE_OF_LINK * suite.LINK_MBIT),
+                          m.mean_goodput(flow.name, suite.WINDOW_S))  # fmt: skip
+        for queue, names in QUEUES.items():
+            waits = {name: run.sojourn[name] for name in names if name in run.sojourn}
+            name = max(waits, key=lambda one: waits[one]["n"], default="")
+            if not name or waits[name]["n"] < LEAST_PACKETS:
+                continue
+            for row_id, (statistic, (share, least)) in zip(("O3", "O4"), WAITS.items(), strict=True):
+                value = waits[name][statistic]
+                yield Row(row_id, f"{part}-{queue}", "A", SOURCE, case.id,
+                          f"{statistic} of the sojourn of {name} in the {queue} queue", "ms", value,
+                          _around(value, max(share * value, least)),
+                          m.sojourn("bneck", statistic, flow=name))  # fmt: skip
