@@ -25,8 +25,8 @@ export function MeasuredView({ run }: { run: RunRecord }) {
   if (found === null) {
     return (
       <p class="hint">
-        Nothing was measured for <b>{output.summary.name}</b>. Measurements are there for runs of the suites ect1, linux72 and
-        linux72-prague: open one of them under Suites.
+        Nothing was measured for <b>{output.summary.name}</b>. Measurements are there for runs of the suites ect1,
+        dualpi2-overload, linux72 and linux72-prague: open one of them under Suites.
       </p>
     );
   }
