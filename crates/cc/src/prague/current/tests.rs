@@ -320,6 +320,16 @@ fn segments_shrink_to_keep_two_in_a_virtual_rtt() {
     }
 }
 
+// What growth by a window of a fraction of a segment made in a run with 8 % of losses and marks.
+#[test]
+fn a_window_of_any_size_survives_segments_of_another_size() {
+    let (mut p, path, mut win) = started(DEFAULT, Dur::from_millis(154), 362);
+    win.ssthresh = 2;
+    (p.window, p.mtu, p.saw_ce) = (386_125_506_195_773_019, 217, true);
+    p.fit_segments(&path, &mut win);
+    assert_eq!((p.mtu, p.window), (1500, 55_859_489_896_321_830));
+}
+
 #[test]
 fn rate_never_falls_below_100_kilobits() {
     let (mut p, mut path, mut win) = started(DEFAULT, Dur::from_millis(20), 10);
