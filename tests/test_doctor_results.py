@@ -88,7 +88,7 @@ def test_nothing_is_said_of_what_is_not_known() -> None:
     assert not found.severity
 
 
-@pytest.mark.parametrize(("window", "kinds"), [("64Kb", {"run-queue-empty", "run-link-idle"}), ("6Mb", set())])
+@pytest.mark.parametrize(("window", "kinds"), [("60Kb", {"run-queue-empty", "run-link-idle"}), ("6Mb", set())])
 def test_a_run_whose_window_is_the_bottleneck(window: str, kinds: set[str], tmp_path: Path) -> None:
     (run,) = sojourn.run(sojourn.Scenario(SCENARIO.format(window=window)), out=tmp_path)
     assert of_run(run).rate_mbps == 20.0

@@ -99,9 +99,9 @@ def test_the_variant_changes_prague_alone() -> None:
         assert (other.toml != case.toml) == ("/l4s-" in case.id)
 
 
-def test_longest_paths_have_no_measurement() -> None:
+def test_the_l4s_half_has_measurements() -> None:
     for case in CASES.values():
-        assert (case.reference is None) == (case.id.endswith("/160ms") or "/sce-" in case.id)
+        assert (case.reference is None) == ("/sce-" in case.id)
 
 
 def test_sce_queues_shape_themselves_and_classic_ones_stand_behind_htb() -> None:
@@ -136,7 +136,8 @@ def test_sce_capacity_changes_the_queue_and_the_shift_replaces_it() -> None:
 @pytest.mark.skipif(not FILES.is_dir(), reason=f"no measured files in {FILES} (SOJOURN_REFERENCE)")
 def test_references_are_the_measured_files() -> None:
     measured = {f.name.removesuffix(".flent.gz") for f in FILES.glob("*.flent.gz")}
-    ours = {case.reference for case in CASES.values() if case.reference}
+    # Those at 160 ms are in the public repository.
+    ours = {case.reference for case in CASES.values() if case.reference and not case.reference.endswith("-160ms")}
     assert ours == measured
 
 

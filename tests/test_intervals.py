@@ -66,7 +66,7 @@ def test_rows_are_those_that_somebody_measured() -> None:
     keys = {one.key for one in rows}
     assert {"E3/20ms", "K2/pfifo250-20ms-cubic"} <= keys
     assert not keys & {"K1/goodput", "K5/mean", "E27", "E13/160ms-p2a"}
-    assert sum(one.id == "goodput" for one in rows) == 69
+    assert sum(one.id == "goodput" for one in rows) == 98
     assert {one.run.split("/")[0] for one in intervals.measured(list(fidelity.ROWS), ["ect1"])} == {"ect1"}
     with pytest.raises(KeyError, match="ect2: expected one of"):
         intervals.measured(list(fidelity.ROWS), ["ect2"])

@@ -26,8 +26,8 @@ EXPLANATIONS: dict[str, str] = {
     "Not-ECT loads do not meet, have 23.8 to 35.2 Mbit/s of CUBIC beside 10 Mbit/s of UDP and 17.2 to 27.7 beside 20; "
     "over the 120 flows that are not overloaded ours are 0.02 Mbit/s above the measured ones in the mean",
     "O3": "the classic queue ran empty more often in the testbed: 12 to 14 ms in the mean, here 13 to 14",
-    "O4": "one run of CUBIC with 1 to 2 Mbit/s has its p99 of a dozen packets; of all p99 in the classic queue 91 % lie "
-    "in the interval of 20 seeds",
+    "O4": "one run of CUBIC with 1 to 2 Mbit/s has its p99 of a dozen packets; of all p99 in the classic queue 91 % "
+    "lie in the interval of 20 seeds",
 }
 
 
