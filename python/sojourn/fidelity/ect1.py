@@ -28,6 +28,8 @@ SLOW_STEP = (
 )
 #: What packets of the testbed's Prague alone over dualpi2 waited, p99 in ms: the one-way delay above its least between
 #: captures at both ends, by rate and RTT. The runs at 50 Mbit/s and 160 ms and at 250 Mbit/s have no pair of captures.
+#: At 50 Mbit/s hosts add 0.07 ms to one packet in a hundred, but all packets that the step has marked waited 1.00 ms at
+#: least: 13,196 at 20 ms and 6,449 at 80.
 CAPTURED_MS = {
     ("5Mbit", 20): 9.69,
     ("5Mbit", 80): 7.09,
