@@ -18,6 +18,7 @@ import pytest
 
 from sojourn import Scenario, engines, start, suites
 from sojourn.cli import call
+from sojourn.engines import names as host_names
 from sojourn.glance import Glance
 from sojourn.results import Run
 
@@ -571,6 +572,8 @@ def test_hosts_with_names_are_seen_while_a_run_lasts(tmp_path: Path, capsys: pyt
         assert run.wait(timeout=60) == {"end": 0, "all": -9}[how]
         if how == "all":
             until(lambda: not processes(mark), "no process is left")  # noqa: B023
+            # A process that ends has no environment some time before its locks are gone.
+            until(lambda: host_names.left() == expected, "nobody holds the names")  # noqa: B023
             assert call(["clean", "--live"]) == 0
             assert capsys.readouterr().out == "\n".join([*expected, "2 removed\n"])
         until(lambda: not names(run), "no name is left")  # noqa: B023
