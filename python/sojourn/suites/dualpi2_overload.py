@@ -66,7 +66,9 @@ def _cases() -> Iterator[Case]:
                     toml=to_toml(_document(run, about, protection, mix, load)),
                     reference=f"100M_20ms_classic_protection_{protection}/{published(mix, load)}",
                     role=role(
-                        run, "How much of the link and which delay has each flow?", "Unresponsive UDP over DualPI2"
+                        run,
+                        "How much of the link and which delay has each flow?",
+                        f"Unresponsive UDP over DualPI2, {protection} % of protection",
                     ),
                 )
 
