@@ -34,7 +34,9 @@ def test_every_mix_load_and_protection_is_there_once_and_was_measured() -> None:
     assert set(CASES) == {name for name in reference.shipped() if name.startswith("dualpi2-overload/")}
     for run_id in CASES:
         flows = [flow.name for flow in reference.shipped()[run_id].summary.flows]
-        assert flows == ["prague", "cubic", *run_id.split("/")[2].split("+")]
+        _, mix, _ = suite.parts_of(run_id)
+        assert flows == ["prague", "cubic", *mix]
+        assert suite.name_of(*suite.parts_of(run_id)) == run_id
 
 
 def test_udp_is_paced_as_fq_counts_it() -> None:

@@ -144,15 +144,14 @@ def _overload_entry(results: Path, case: suites.Case) -> dict[str, Any]:
     """Goodput of each receiver's iperf3, whose server writes an object for every 0.1 s, and what packets waited."""
     place, _, stem = str(case.reference).partition("/")
     low, high = dualpi2_overload.WINDOW_S
-    load = case.id.rpartition("/")[2].removesuffix("bit")
-    mix = case.id.split("/")[2].split("+")
+    _, mix, load = dualpi2_overload.parts_of(case.id)
     flows: list[dict[str, Any]] = []
     series: dict[str, Any] = {}
     for number, name in enumerate(("prague", "cubic", *dualpi2_overload.UDP_TOS), start=1):
         udp = name in dualpi2_overload.UDP_TOS
         if udp and name not in mix:
             continue
-        file = results / place / f"iperf_s{number}_{stem}{f'_{name}_{load}' if udp else ''}.json"
+        file = results / place / f"iperf_s{number}_{stem}{f'_{name}_{load}M' if udp else ''}.json"
         each = [interval["streams"][0] for interval in json.loads(file.read_text())["intervals"]]
         within = [one for one in each if one["start"] >= low - 0.05 and one["end"] <= high + 0.05]
         seconds = sum(one["seconds"] for one in within)

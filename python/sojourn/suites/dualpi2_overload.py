@@ -41,6 +41,12 @@ def name_of(protection: int, mix: tuple[str, ...], load: int) -> str:
     return f"{SUITE}/protection-{protection}/{'+'.join(mix)}/{load}Mbit"
 
 
+def parts_of(run: str) -> tuple[int, tuple[str, ...], int]:
+    """Protection in percent, mix and load in Mbit/s of a run, from its id."""
+    _, protection, mix, load = run.split("/")
+    return int(protection.removeprefix("protection-")), tuple(mix.split("+")), int(load.removesuffix("Mbit"))
+
+
 def published(mix: tuple[str, ...], load: int) -> str:
     """What the published files of a run have in their names."""
     return "_".join(("Prague_Cubic", *(f"{name}_{load}M" for name in mix)))

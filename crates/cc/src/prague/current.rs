@@ -234,7 +234,7 @@ impl Prague {
         if before == after {
             return;
         }
-        // Growth divides by the window, which marks may have cut to a fraction of a segment: it may be of any size.
+        // Growth divides by the window, which marks may have cut to a fraction of a segment, and module 0.7 has no bound.
         let window = u128::from(self.window) * u128::from(before) / u128::from(after);
         self.window = window.try_into().unwrap_or(u64::MAX);
         let cwnd = self.target(win);
