@@ -181,6 +181,8 @@ pub struct Path {
     pub pacing_ss_ratio: u32,
     /// Pacing ratio in congestion avoidance, percent (`tcp_pacing_ca_ratio`).
     pub pacing_ca_ratio: u32,
+    /// The application's bound of the pacing rate (`SO_MAX_PACING_RATE`).
+    pub max_pacing_rate: Option<Rate>,
     /// Kernel tick rate, for algorithms that count in jiffies.
     pub hz: u32,
     /// HyStart of the endpoint's kernel.
@@ -189,11 +191,17 @@ pub struct Path {
 
 impl Path {
     /// Linux `tcp_update_pacing_rate`: `mss * max(cwnd, packets_out) / srtt` times the ratio of
-    /// the phase (slow start below ssthresh/2). Zero srtt gives an unlimited rate.
+    /// the phase (slow start below ssthresh/2), at most `sk_max_pacing_rate`. Zero srtt gives an unlimited rate.
     pub fn linux_pacing_rate(&self, win: &Window) -> Rate {
         let ratio =
             if win.cwnd < win.ssthresh / 2 { self.pacing_ss_ratio } else { self.pacing_ca_ratio };
-        self.window_rate(win.cwnd.max(self.packets_out), self.mss, u64::from(ratio))
+        let rate = self.window_rate(win.cwnd.max(self.packets_out), self.mss, u64::from(ratio));
+        self.bounded(rate)
+    }
+
+    /// A pacing rate, at most what the application allows (`sk_max_pacing_rate`).
+    pub fn bounded(&self, rate: Rate) -> Rate {
+        self.max_pacing_rate.map_or(rate, |most| rate.min(most))
     }
 
     /// `segments * bytes` per srtt, times `percent`.

@@ -21,4 +21,4 @@ pub use ecn::Ecn;
 pub use packet::{FlowId, Kind, Packet};
 pub use probe::Probe;
 pub use rng::Rng;
-pub use units::{Bytes, Dur, Quantity, Rate, Time};
+pub use units::{Bytes, Dur, Quantity, Rate, RateOrNone, Time};

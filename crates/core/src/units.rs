@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 mod text;
 
-pub use text::Quantity;
+pub use text::{Quantity, RateOrNone};
 
 /// Nanoseconds since the start of the run (virtual time) or of the process (real time).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -12,7 +12,7 @@ use sojourn_queue::aqm;
 use sojourn_queue::impair::mangle;
 use sojourn_scenario::{Change, Direction, Edit, Flow, Ping, Scenario, Stack};
 use sojourn_transport::app::App;
-use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
+use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS, Parameter};
 
 pub(crate) use self::programs::check_programs;
 use crate::capabilities::Capabilities;
@@ -344,10 +344,14 @@ fn check_alike<'a>(mut flows: impl Iterator<Item = &'a Flow>) -> Result<(), Refu
     Ok(())
 }
 
+/// What a socket of its own may have.
+const OF_A_SOCKET: [&str; 2] = ["ecn", "max_pacing_rate"];
+
 /// Keys of both hosts' settings in which two configurations differ.
 pub(crate) fn unlike(tcp: &Config, other: &Config) -> impl Iterator<Item = &'static str> {
     let of_host = |name: &&str| {
-        PARAMETERS.iter().any(|p| p.key == *name && p.owner == Owner::Host && p.key != "ecn")
+        let is_host = |p: &Parameter| p.owner == Owner::Host && !OF_A_SOCKET.contains(&p.key);
+        PARAMETERS.iter().any(|p| p.key == *name && is_host(p))
     };
     Overlay::from(tcp).differing(other).into_iter().filter(of_host)
 }

@@ -9,6 +9,7 @@ use sojourn_scenario::{Exec, FlowSeries, Program, Scenario, Stack, to_toml};
 use sojourn_trace::{
     Column, FlowSummary, Middlebox, ProgramEnd, ProgramSummary, QueueSummary, WindowSummary,
 };
+use sojourn_transport::tcp::Config;
 
 use crate::network::{End, Network, tcp_ecn};
 
@@ -124,10 +125,17 @@ pub struct FlowJob {
     pub control_rtts: u32,
     /// Port of the end that does not open it.
     pub port: u16,
-    /// Whether its packets are paced by the socket, not by a discipline of the host.
-    pub is_paced: bool,
+    /// What the socket bounds the pacing rate to, bytes/s; with it the socket paces, not a discipline of the host.
+    pub max_pacing: Option<u64>,
     /// The programs that are its end points; without any it has sockets.
     pub programs: Vec<ProgramJob>,
+}
+
+/// Any bound of the rate has TCP pace at the rate of its controller: all ones would be none (`sk_setsockopt`,
+/// SO_MAX_PACING_RATE).
+fn max_pacing(tcp: &Config, by_socket: bool) -> Option<u64> {
+    let bound = tcp.max_pacing_rate.0.map(|rate| rate.bytes_per_sec());
+    bound.or_else(|| (tcp.pacing && by_socket).then_some(u64::MAX - 1))
 }
 
 impl FlowJob {
@@ -391,7 +399,7 @@ impl Job {
             tos: flow.tos,
             control_rtts: flow.control_rtts,
             port,
-            is_paced: flow.tcp.pacing && middlebox.is_some(),
+            max_pacing: max_pacing(&flow.tcp, middlebox.is_some()),
             programs: flow
                 .exec
                 .iter()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sojourn_core::{Bytes, Dur};
+use sojourn_core::{Bytes, Dur, RateOrNone};
 use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS};
 
@@ -16,7 +16,7 @@ use crate::paths::PathTable;
 use crate::sample::SampleTable;
 use crate::scenario::{Spread, Stack};
 use crate::sweep::Sweep;
-use crate::text::{RateOrNone, Tos};
+use crate::text::Tos;
 
 /// One run of a network laboratory: links, flows, pings and scheduled changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]

@@ -31,7 +31,7 @@ struct Connection<'s> {
 
 impl Connection<'_> {
     fn is_paced(&self) -> bool {
-        self.tcp.pacing || self.needs.pacing
+        self.tcp.is_paced() || self.needs.pacing
     }
 }
 
@@ -44,6 +44,7 @@ const RULES: &[Rule] = &[
         acts: |on| (on.tcp.tsq || on.tcp.tsq_netem) && !on.is_paced(),
         why: "it bounds unpaced flows with `tcp.tsq` or `tcp.tsq_netem`, and there is none",
     },
+    Rule { keys: &["max_tcp_header"], acts: |on| on.tcp.tsq_netem, why: "`tcp.tsq_netem` is off" },
     Rule { keys: &["gro_flush_timeout"], acts: |on| on.tcp.gro, why: "`tcp.gro` is off" },
     Rule {
         keys: &["accecn_option", "ecn_unsafe_cep", "ace", "ace_prediction", "accecn_edge_acks"],

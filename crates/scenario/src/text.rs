@@ -7,64 +7,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use sojourn_cc as cc;
+use sojourn_core::Rate;
 use sojourn_core::grammar::{Bare, bare_numbers};
 use sojourn_core::spec::Family as _;
-use sojourn_core::{Quantity as _, Rate};
 use sojourn_queue::aqm;
 use sojourn_transport::app;
-
-/// A rate, or `none` for infinitely fast.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RateOrNone(pub(crate) Option<Rate>);
-
-impl<'de> Deserialize<'de> for RateOrNone {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OrNone;
-        impl Visitor<'_> for OrNone {
-            type Value = RateOrNone;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{} or \"none\"", Rate::EXPECTED)
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                if text == "none" {
-                    return Ok(RateOrNone(None));
-                }
-                Rate::read(text).map(|rate| RateOrNone(Some(rate))).map_err(E::custom)
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-                Err(E::custom(Rate::bare(number, &number.to_string())))
-            }
-
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-                Err(E::custom(Rate::bare(number, &number.to_string())))
-            }
-        }
-        deserializer.deserialize_any(OrNone)
-    }
-}
-
-impl Serialize for RateOrNone {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Some(rate) => serializer.collect_str(&rate),
-            None => serializer.serialize_str("none"),
-        }
-    }
-}
-
-impl JsonSchema for RateOrNone {
-    fn schema_name() -> Cow<'static, str> {
-        "RateOrNone".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let rate = generator.subschema_for::<Rate>();
-        json_schema!({ "anyOf": [rate, { "const": "none" }] })
-    }
-}
 
 /// A TOS byte: a number or text such as `0x10`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sojourn_core::spec::{self, Family};
-use sojourn_core::{Bytes, Dur, Time};
+use sojourn_core::{Bytes, Dur, RateOrNone, Time};
 use sojourn_queue::aqm::Spec;
 use sojourn_transport::tcp::Overlay;
 
@@ -17,7 +17,7 @@ use crate::load::FORMAT;
 use crate::paths::PathTable;
 use crate::scenario::{Change, Direction, Edit, Flow, Link, Measure, Path, Scenario, Tunnel};
 use crate::sweep::Sweep;
-use crate::text::{RateOrNone, Tos};
+use crate::text::Tos;
 
 /// The scenario as a file that [`load`](crate::load) reads back as an equal scenario. Equal
 /// scenarios give equal bytes.

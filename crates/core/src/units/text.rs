@@ -92,3 +92,56 @@ quantities! {
     Rate "Rate" "a rate such as \"50Mbit\"" "Mbit" "^[0-9.]+([KkMmGgTt]i?)?(bit|bps)$"
     Bytes "Size" "a size such as \"1600b\" or \"32Mb\"" "b" "^[0-9.]+([KkMmGg](b|bit)?|b)$"
 }
+
+/// A rate, or `none`: infinitely fast, or without a bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateOrNone(pub Option<Rate>);
+
+impl<'de> Deserialize<'de> for RateOrNone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OrNone;
+        impl Visitor<'_> for OrNone {
+            type Value = RateOrNone;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{} or \"none\"", Rate::EXPECTED)
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                if text == "none" {
+                    return Ok(RateOrNone(None));
+                }
+                Rate::read(text).map(|rate| RateOrNone(Some(rate))).map_err(E::custom)
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+                Err(E::custom(Rate::bare(number, &number.to_string())))
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+                Err(E::custom(Rate::bare(number, &number.to_string())))
+            }
+        }
+        deserializer.deserialize_any(OrNone)
+    }
+}
+
+impl Serialize for RateOrNone {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(rate) => serializer.collect_str(&rate),
+            None => serializer.serialize_str("none"),
+        }
+    }
+}
+
+impl JsonSchema for RateOrNone {
+    fn schema_name() -> Cow<'static, str> {
+        "RateOrNone".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let rate = generator.subschema_for::<Rate>();
+        json_schema!({ "anyOf": [rate, { "const": "none" }] })
+    }
+}

@@ -136,6 +136,13 @@ fn what_a_mainline_kernel_cannot_do_is_refused_with_its_key() {
 }
 
 #[test]
+fn sockets_differ_in_what_bounds_their_pacing_rate() {
+    let second =
+        "[[flow]]\nname = \"b\"\ncc = \"cubic\"\ntcp = { max_pacing_rate = \"5Mbit\" }\n[[ping]]";
+    assert_eq!(refusal(&[("[[ping]]", second)], &linux72()), None);
+}
+
+#[test]
 fn a_kernel_may_lack_what_mainline_has() {
     let mut kernel = linux72();
     kernel.controllers.remove("cubic");

@@ -48,17 +48,15 @@ fn tcp() -> Result<OwnedFd, String> {
 /// The controller and the TOS byte of a flow.
 fn set_options(fd: &OwnedFd, job: &FlowJob) -> Outcome {
     set_tcp_congestion(fd, &job.cc).map_err(|e| format!("controller `{}`: {e}", job.cc))?;
-    if job.is_paced {
-        pace(fd).map_err(failed("pacing"))?;
+    if let Some(most) = job.max_pacing {
+        bound_pacing(fd, most).map_err(failed("pacing"))?;
     }
     set_ip_tos(fd, job.tos).map_err(failed("tos"))
 }
 
-/// Has TCP pace the packets at the rate of its controller: any bound of that rate has it do so
-/// (`sk_setsockopt`, SO_MAX_PACING_RATE).
+/// Bounds the pacing rate to `most` bytes/s (SO_MAX_PACING_RATE).
 #[expect(unsafe_code, reason = "no crate here knows this option")]
-fn pace(fd: &OwnedFd) -> std::io::Result<()> {
-    let most = u64::MAX - 1;
+fn bound_pacing(fd: &OwnedFd, most: u64) -> std::io::Result<()> {
     // SAFETY: the kernel reads the eight bytes of `most`, which outlives the call.
     let status = unsafe {
         libc::setsockopt(

@@ -154,6 +154,14 @@ fn whoever_sends_is_paced() {
 }
 
 #[test]
+fn a_bound_of_the_pacing_rate_is_iperf3s() {
+    let written = |text: &str| script(&scenario(text)).expect("a script").to_string();
+    let bounded = LINE.replace(r#"ecn = "rfc3168""#, r#"max_pacing_rate = "40Mbit""#);
+    assert!(written(&bounded).contains(" --fq-rate 40000000"));
+    assert!(!written(LINE).contains("--fq-rate"));
+}
+
+#[test]
 fn a_delay_that_comes_later_has_its_netem_from_the_start() {
     let text = LINE.replace(r#"delay = "10ms""#, r#"delay = "0s""#);
     let change =

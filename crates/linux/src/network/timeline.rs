@@ -143,13 +143,15 @@ fn write_flow(
     };
     let tos = if flow.tos > 0 { format!(" -S {:#04x}", flow.tos) } else { String::new() };
     let back = if flow.up { " -R" } else { "" };
+    let most = flow.tcp.max_pacing_rate.0.map(|rate| format!(" --fq-rate {}", rate.0));
+    let most = most.unwrap_or_default();
     let server = layout.written(far);
     let ([near, far], cc) = ([near, far].map(|address| space(address.host)), cc.short());
     let module = cc.split(' ').next().unwrap_or_default();
     script.comment(&format!("flow {name}, {cc}, at {}:", flow.start));
     script.comment(&format!("  ip netns exec {far} iperf3 -s -1 -D -p {port}"));
     script.comment(&format!(
-        "  ip netns exec {near} iperf3 -c {server} -p {port} -C {module} {amount}{tos}{back}"
+        "  ip netns exec {near} iperf3 -c {server} -p {port} -C {module} {amount}{tos}{most}{back}"
     ));
 }
 

@@ -611,6 +611,29 @@ fn guide_names_every_key_of_the_schema() {
 
 /// After a change of the format: `SOJOURN_BLESS=1 cargo test -p sojourn-scenario schema`.
 #[test]
+fn a_bound_of_the_pacing_rate_is_a_rate_or_none() {
+    let text = |value: &str| {
+        format!(
+            "name = \"t\"\nduration = \"9s\"\n[tcp]\nmax_pacing_rate = {value}\n[[link]]\nname = \"l\"\n\
+             rate = \"9Mbit\"\n[[flow]]\nname = \"f\"\ncc = \"cubic\"\npath = [\"l\"]\n"
+        )
+    };
+    let bound = |value: &str| parsed(&text(value), &[]).scenario.flows[0].tcp.max_pacing_rate.0;
+    assert_eq!(bound("\"5Mbit\""), Some(Rate(5_000_000)));
+    assert_eq!(bound("\"none\""), None);
+    let scenario = parsed(&text("\"5Mbit\""), &[]).scenario;
+    assert_eq!(parsed(&to_toml(&scenario), &[]).scenario, scenario);
+    for (value, expected) in [
+        ("\"0bit\"", "expected more than zero"),
+        ("\"fast\"", "expected a rate such as \"50Mbit\", got \"fast\""),
+        ("5", "expected a rate such as \"50Mbit\", got 5 without a unit (write \"5Mbit\")"),
+    ] {
+        let error = load(&text(value), "f.toml", &[]).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("tcp.max_pacing_rate: {expected}")), "{error}");
+    }
+}
+
+#[test]
 fn checked_in_schema_is_current() {
     let path = root().join("scenarios/scenario.schema.json");
     if std::env::var_os("SOJOURN_BLESS").is_some() {

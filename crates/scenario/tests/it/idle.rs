@@ -48,6 +48,7 @@ fn a_setting_is_idle_until_what_it_needs_is_there() {
     for (key, value, needs) in [
         ("limit_output_bytes", "64Kb", ("tcp.tsq", "true")),
         ("gro_flush_timeout", "50us", ("tcp.gro", "true")),
+        ("max_tcp_header", "208", ("tcp.tsq_netem", "true")),
         ("accecn_option", "true", ("flow.g.tcp.ecn", "accecn")),
         ("ecn_unsafe_cep", "true", ("flow.g.tcp.ecn", "accecn")),
         ("accecn_edge_acks", "true", ("flow.g.tcp.ecn", "accecn")),

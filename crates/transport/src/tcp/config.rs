@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use sojourn_cc::{Feedback, HystartEra};
-use sojourn_core::{Bytes, Dur};
+use sojourn_core::{Bytes, Dur, Rate, RateOrNone};
 
 use super::ecn::SceFeedback;
 use super::era::{AceReading, CwndLimited, Era, PrrRule};
@@ -176,6 +176,8 @@ parameters! {
         pacing_ca_ratio: u32 = 120; in 1..=1000; sysctl tcp_pacing_ca_ratio = Form::Number;
         /// Pace every controller, as with fq at the sender.
         pacing: bool = false;
+        /// What the application bounds the pacing rate to, SO_MAX_PACING_RATE, or "none". With it the flow is paced.
+        max_pacing_rate: RateOrNone = RateOrNone(None);
         /// Segmentation offload: a burst is one packet to queues and receiver until a queue splits it.
         gso: bool = false;
         /// Receive offload: the receiving host merges segments in order.
@@ -187,6 +189,9 @@ parameters! {
         /// With tsq and without pacing: the most there, `tcp_limit_output_bytes`.
         limit_output_bytes: Bytes = Bytes(1 << 20); in 4096..=2_147_483_647;
             sysctl tcp_limit_output_bytes = Form::Bytes;
+        /// With tsq_netem: what a kernel keeps for headers in each packet, `MAX_TCP_HEADER`: 304 with wireless meshes and
+        /// tunnels (distributions), 272 without meshes, 208 without wireless devices, 160 without tunnels.
+        max_tcp_header: u32 = 304; in 64..=1024;
         /// Kernel tick rate (100, 250, 300 or 1000).
         hz: u32 = 1000;
     }
@@ -246,6 +251,13 @@ parameters! {
     }
 }
 
+impl Config {
+    /// Whether the host or the application has every controller paced.
+    pub fn is_paced(&self) -> bool {
+        self.pacing || self.max_pacing_rate.0.is_some()
+    }
+}
+
 /// The scenario turns these into keys before anything reads them.
 fn sysctls(_generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -278,6 +290,9 @@ impl Config {
         between("rmem_default", self.rmem_default.0, 4096, self.rmem_max.0)?;
         if self.gro_flush_timeout > Dur::from_secs(1) {
             return Err(("gro_flush_timeout", "expected at most 1s".to_owned()));
+        }
+        if self.max_pacing_rate.0 == Some(Rate(0)) {
+            return Err(("max_pacing_rate", "expected more than zero".to_owned()));
         }
         if ![100, 250, 300, 1000].contains(&self.hz) {
             return Err(("hz", format!("expected 100, 250, 300 or 1000, got {}", self.hz)));

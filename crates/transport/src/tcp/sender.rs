@@ -374,6 +374,7 @@ impl Sender {
             departure: self.pacing.pacer.next(),
             pacing_ss_ratio: self.config.pacing_ss_ratio,
             pacing_ca_ratio: self.config.pacing_ca_ratio,
+            max_pacing_rate: self.config.max_pacing_rate.0,
             hz: self.config.hz,
             hystart: self.config.hystart,
         }
@@ -411,10 +412,10 @@ impl Sender {
     }
 }
 
-/// What the controller needs; where the host paces every flow, pacing among it.
+/// What the controller needs; where the host paces every flow or the application bounds the rate, pacing among it.
 fn needs(config: &Config, cc: &dyn Controller) -> Needs {
     let needs = cc.needs();
-    Needs { pacing: needs.pacing || config.pacing, ..needs }
+    Needs { pacing: needs.pacing || config.is_paced(), ..needs }
 }
 
 impl Endpoint for Sender {

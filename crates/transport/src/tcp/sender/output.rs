@@ -4,8 +4,8 @@
 use sojourn_cc::{Feedback, Sent, State};
 use sojourn_core::{Dur, Ecn, Kind, Time};
 
-use super::small_queue::SKB_OVERHEAD;
-use super::write_queue::{Push, send_buffer};
+use super::small_queue::Memory;
+use super::write_queue::Push;
 use super::{Sender, Timer};
 use crate::endpoint::{Body, Transmit};
 use crate::tcp::ecn::{Role, codepoint};
@@ -133,8 +133,8 @@ impl Sender {
     /// A packet with `bytes` of payload leaves.
     fn pace(&mut self, now: Time, bytes: u64) {
         if self.config.tsq_netem {
-            let segments = bytes.div_ceil(u64::from(self.mss));
-            self.pacing.small_queue.add(segments, bytes);
+            let memory = Memory::new(self.config.max_tcp_header, self.mss);
+            self.pacing.small_queue.add(memory, bytes, self.config.gso);
         }
         let rate = self.paced().then_some(self.pacing.rate);
         self.pacing.pacer.departed(now, bytes, rate, self.sent.segments);
@@ -264,9 +264,11 @@ impl Sender {
         if !self.config.tsq_netem || self.board.packets_out() == 0 {
             return false;
         }
-        let buffer = send_buffer(2, u64::from(self.mss), self.win.cwnd);
-        let buffer = buffer.min(self.config.wmem_max.0);
-        self.pacing.small_queue.is_full(limit(SKB_OVERHEAD + payload), self.snd_una, buffer)
+        let memory = Memory::new(self.config.max_tcp_header, self.mss);
+        let (limit, mss) = (limit(memory.packet(payload)), u64::from(self.mss));
+        let queue = &mut self.pacing.small_queue;
+        queue.grow(memory, self.win.cwnd, self.config.wmem_max.0);
+        queue.is_full(memory, limit, self.snd_una, GSO_MAX_BYTES / mss * mss)
     }
 
     /// Takes the rest of the burst into the packet that its first segment began.

@@ -220,7 +220,8 @@ impl Sender {
 
     fn apply_output(&mut self, path: &Path) {
         let out = self.cc.output(path, &self.win);
-        self.pacing.rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
+        let rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
+        self.pacing.rate = path.bounded(rate);
         self.pacing.burst = out.burst;
         self.pacing.least_burst = out.least_burst.unwrap_or(MIN_TSO_SEGMENTS);
         self.mss = out.mss.unwrap_or(path.mss).min(path.mss);

@@ -1,7 +1,7 @@
 //! Departure times.
 
 use sojourn_cc::Feedback;
-use sojourn_core::{Rate, Time};
+use sojourn_core::{Rate, RateOrNone, Time};
 use sojourn_transport::tcp::{Config, Era};
 
 use super::pipe::{Fate, Pipe, at_ms, config, ms};
@@ -38,6 +38,21 @@ fn paced_segments_leave_in_pairs_at_the_rate_of_the_window() {
             assert_eq!(pair[0], pair[1]);
             assert!((pair[0] as f64 - due).abs() < due * 0.001, "pair {n} of {ratio} %");
         }
+    }
+}
+
+// socket(7) SO_MAX_PACING_RATE: the socket paces at its controller's rate and at no more than the bound, whose bytes are
+// payload (`tcp_update_skb_after_send`).
+#[test]
+fn a_bound_of_the_rate_paces_any_controller() {
+    for (cc, feedback) in [("reno", Feedback::None), ("prague", Feedback::AccEcn)] {
+        let max_pacing_rate = RateOrNone(Some(Rate(10_000_000)));
+        let config = Config { initial_cwnd: 100, max_pacing_rate, ..config(feedback, None) };
+        let sent = departures(cc, config, 80, 150);
+        let (first, last) = (sent[12], sent[sent.len() - 1]);
+        let paced = (sent.len() - 13) as f64 * 1448.0 * 8.0 / ((last - first) as f64 / 1e9);
+        assert!(sent.len() > 15, "{cc}: {}", sent.len());
+        assert!((9.5e6..10.6e6).contains(&paced), "{cc}: {paced}");
     }
 }
 
