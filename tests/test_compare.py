@@ -208,7 +208,7 @@ def test_median_errors_are_of_means_over_seeds(capsys: pytest.CaptureFixture[str
             ("b/10Mbit", 0.58 * rate, 0.5 * rate, 58.0, 29.0),
         ]
     )
-    errors = [row.goodput_error_percent for row in result.means]
+    errors = [row.rate_error_percent for row in result.means]
     assert errors == pytest.approx([0.0, 8.0], abs=0.01)
     assert [row.retransmits_error_percent for row in result.means] == [pytest.approx(20.0), None]
     terminal.show(result)

@@ -90,7 +90,7 @@ def test_without_dice_the_simulator_does_what_the_kernel_does(quiet: dict[str, S
     for run_id, source in quiet.items():
         pair = compare.pair_up(run_id, source, reference.shipped()[run_id])
         assert pair is not None
-        (error,) = pair.goodput_error_percent()
+        (error,) = pair.rate_error_percent()
         assert error < 1.5, run_id
         assert pair.rtt_ms.diff == pytest.approx(0, abs=0.15), run_id
         assert pair.flows[0].tcp_rtt_ms["p99"].b is None

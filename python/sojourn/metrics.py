@@ -194,16 +194,15 @@ def _remembered(measure: Callable[[Source, *Of], Found]) -> Callable[[Source, *O
 
 @dataclass(frozen=True)
 class Stats:
-    """Statistics of a series over a window."""
+    """Statistics of a series over a window; None where a measurement does not have one."""
 
     n: int
     mean: float
-    p05: float
-    p50: float
-    p95: float
+    p05: float | None
+    p50: float | None
+    p95: float | None
     p99: float | None
-    """None where a measurement does not have it."""
-    max: float
+    max: float | None
 
     @classmethod
     def of(cls, values: FloatArray) -> Stats | None:

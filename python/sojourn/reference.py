@@ -5,8 +5,8 @@ beside the repository or the current folder. Otherwise the summaries and thinned
 shipped in `data/SUITE` take their place; the numbers are the same, the curves have fewer points.
 
 `python -m sojourn.reference FOLDER` makes the shipped file of ect1 again from a folder of Flent files, or that of
-dualpi2-overload from the folder of its results; `python -m sojourn.reference GRID.json` that of the suite whose cases
-the grid has, as it was measured.
+dualpi2-overload or l4s-tests from the folder of its results; `python -m sojourn.reference GRID.json` that of the suite
+whose cases the grid has, as it was measured.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import gzip
 import json
 import os
 import sys
+import tomllib
 from dataclasses import asdict
 from functools import cache
 from importlib import resources
@@ -26,7 +27,7 @@ import numpy as np
 from sojourn import metrics, suites
 from sojourn.interop import flent
 from sojourn.metrics import FloatArray, FlowSummary, RunSummary, Source, Stats
-from sojourn.suites import dualpi2_overload, linux72
+from sojourn.suites import dualpi2_overload, l4s_tests, linux72
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -192,6 +193,39 @@ def make_grid(grid: Path) -> tuple[str, bytes]:
     raise ValueError(f"{grid}: case: expected the cases of one of {', '.join(SOURCES)}")
 
 
+def make_tables(folder: Path) -> bytes:
+    """The content of `data/l4s-tests/measured.json.gz`, from the folder of the published tables."""
+    cases = {case.reference: case for case in suites.suite(l4s_tests.SUITE) if case.reference}
+    rows = {row: rates for name in l4s_tests.TABLES for row, rates in _table(folder / name)}
+    if rows.keys() != cases.keys():
+        raise ValueError(f"{folder}: expected the rows {', '.join(sorted(rows.keys() ^ cases.keys()))} in both")
+    return _packed(l4s_tests.SOURCE, {case.id: _table_entry(case, rows[row]) for row, case in cases.items()})
+
+
+def _table(file: Path) -> Iterator[tuple[str, list[float]]]:
+    """Rate, queue and both flows of each row, and the delivery rate of each flow."""
+    for line in file.read_text().splitlines():
+        rate, queue, first, delivered, second, delivered_2, _ = (cell.strip() for cell in line.strip("| ").split("|"))
+        if rate.endswith("Mbit"):
+            yield f"{rate} {queue} {first} {second}", [float(delivered), float(delivered_2)]
+
+
+def _table_entry(case: suites.Case, rates: list[float]) -> dict[str, Any]:
+    document = tomllib.loads(case.toml)
+    unknown = dict.fromkeys(("p05", "p50", "p95", "p99", "max"))
+    flows = [
+        {
+            "name": flow["name"],
+            "goodput_mbps": None,
+            "delivery_rate_mbps": {"n": 0, "mean": rate, **unknown},
+            "tcp_rtt_ms": None,
+        }
+        for flow, rate in zip(document["flow"], rates, strict=True)
+    ]
+    window = [float(document["measure"][edge].removesuffix("s")) for edge in ("from", "to")]
+    return {"window_s": window, "flows": flows, "ping_ms": None, "series": {}}
+
+
 def _packed(source: str, runs: dict[str, Any]) -> bytes:
     document = {"schema": SCHEMA, "source": source, "runs": runs}
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
@@ -277,10 +311,12 @@ def _rounded(value: Any) -> Any:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m sojourn.reference FOLDER-OF-FLENT-FILES | FOLDER-OF-OVERLOAD-RESULTS | GRID.json")
+        sys.exit("usage: python -m sojourn.reference FOLDER | GRID.json")
     given, data = Path(sys.argv[1]), Path(__file__).parent / "data"
     if any(given.glob("*/test_cfg.json")):
         suite, content = dualpi2_overload.SUITE, make_overload(given)
+    elif (given / l4s_tests.TABLES[0]).is_file():
+        suite, content = l4s_tests.SUITE, make_tables(given)
     elif given.is_dir():
         suite, content = "ect1", make(given)
     else:

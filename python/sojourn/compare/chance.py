@@ -92,7 +92,7 @@ def _goodput(seeds: list[Pair]) -> Iterator[FloatArray]:
     """FloatArray of each flow of a run over its seeds, % of the ceiling."""
     ceiling = conditions.ceiling_mbps(seeds[0].a)
     for name in dict.fromkeys(flow.name for pair in seeds for flow in pair.flows):
-        errors = _errors(flow.goodput_mbps.diff for pair in seeds for flow in pair.flows if flow.name == name)
+        errors = _errors(flow.rate_mbps.diff for pair in seeds for flow in pair.flows if flow.name == name)
         if ceiling and errors.size >= LEAST_SEEDS:
             yield 100 * errors / ceiling
 

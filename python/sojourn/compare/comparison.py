@@ -11,7 +11,7 @@ from sojourn.compare import chance, effects, means
 from sojourn.compare.chance import Chance
 from sojourn.compare.effects import Effect
 from sojourn.compare.means import FlowMeans
-from sojourn.compare.pairs import Pair, rounded
+from sojourn.compare.pairs import GOODPUT, Pair, rounded
 from sojourn.metrics import Source
 
 SCHEMA = "sojourn/compare/1"
@@ -51,9 +51,15 @@ class Comparison:
         return chance.of([*self.pairs, *self.seeds]) if self.seeds else []
 
     @property
-    def goodput_error_percent(self) -> float | None:
+    def rate_error_percent(self) -> float | None:
         """Median over all flows, as a share of the link ceiling."""
-        return median([error for pair in self.pairs for error in pair.goodput_error_percent()])
+        return median([error for pair in self.pairs for error in pair.rate_error_percent()])
+
+    @property
+    def rates(self) -> str:
+        """Which rates these errors are of."""
+        kinds = {flow.rate for pair in self.pairs for flow in pair.flows if flow.rate_mbps.diff is not None}
+        return " or ".join(sorted(kinds, reverse=True)) or GOODPUT
 
     @property
     def rtt_error_ms(self) -> float | None:
@@ -85,8 +91,8 @@ class Comparison:
             )
         text = f"{len(self.pairs)} run{'s' if len(self.pairs) != 1 else ''} compared"
         errors = []
-        if self.goodput_error_percent is not None:
-            errors.append(f"of goodput {self.goodput_error_percent:.1f} % of the link ceiling")
+        if self.rate_error_percent is not None:
+            errors.append(f"of {self.rates} {self.rate_error_percent:.1f} % of the link ceiling")
         if self.rtt_error_ms is not None:
             errors.append(f"of mean TCP RTT {self.rtt_error_ms:.2f} ms ({self.rtt_error_percent or 0:.1f} %)")
         if errors:
@@ -111,7 +117,7 @@ class Comparison:
                 "only_a": self.only_a,
                 "only_b": self.only_b,
                 "errors": self.errors,
-                "goodput_median_abs_error_percent_of_ceiling": rounded(self.goodput_error_percent),
+                "goodput_median_abs_error_percent_of_ceiling": rounded(self.rate_error_percent),
                 "rtt_mean_median_abs_error_ms": rounded(self.rtt_error_ms),
                 "rtt_mean_median_abs_error_percent": rounded(self.rtt_error_percent),
             },

@@ -93,7 +93,7 @@ def of(pairs: Iterable[Pair]) -> list[Effect]:
 def quantities(pair: Pair) -> Iterator[tuple[str, str, Difference]]:
     """Name, unit and both sides of everything that a run is compared by."""
     for flow in pair.flows:
-        yield f"{flow.name} goodput", "Mbit/s", flow.goodput_mbps
+        yield f"{flow.name} {flow.rate}", "Mbit/s", flow.rate_mbps
         if flow.retransmits.a or flow.retransmits.b:
             yield f"{flow.name} retransmits", "segments", flow.retransmits
         for kind, delay in flow.delays.items():

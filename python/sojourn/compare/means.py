@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sojourn import conditions
-from sojourn.compare.pairs import Difference, Pair, rounded
+from sojourn.compare.pairs import DELIVERY_RATE, GOODPUT, Difference, Pair, rounded
 from sojourn.precision import point_of
 
 #: Retransmits of a flow are compared where side B has this many: fewer are chance.
@@ -29,14 +29,16 @@ class FlowMeans:
     flow: str
     seeds: int
     ceiling_mbps: float | None
-    goodput_mbps: Difference
+    rate: str
+    """`goodput`, or `delivery rate` where a side has nothing else."""
+    rate_mbps: Difference
     rtt_ms: Difference
     retransmits: Difference
 
     @property
-    def goodput_error_percent(self) -> float | None:
+    def rate_error_percent(self) -> float | None:
         """Side A minus side B as a share of the link ceiling."""
-        diff = self.goodput_mbps.diff
+        diff = self.rate_mbps.diff
         return 100 * diff / self.ceiling_mbps if diff is not None and self.ceiling_mbps else None
 
     @property
@@ -50,8 +52,8 @@ class FlowMeans:
             "run": self.run,
             "flow": self.flow,
             "seeds": self.seeds,
-            "goodput_mbps": self.goodput_mbps.document(),
-            "goodput_error_percent_of_ceiling": rounded(self.goodput_error_percent),
+            f"{_key(self.rate)}_mbps": self.rate_mbps.document(),
+            f"{_key(self.rate)}_error_percent_of_ceiling": rounded(self.rate_error_percent),
             "rtt_mean_ms": self.rtt_ms.document(),
             "rtt_error_percent": rounded(self.rtt_ms.percent),
             "retransmits": self.retransmits.document(),
@@ -72,7 +74,8 @@ def of(pairs: Iterable[Pair]) -> list[FlowMeans]:
                     flow,
                     len(seeds),
                     conditions.ceiling_mbps(of_run[0].a),
-                    _mean(own.goodput_mbps for _, own in seeds),
+                    seeds[0][1].rate,
+                    _mean(own.rate_mbps for _, own in seeds),
                     _mean(own.tcp_rtt_ms["mean"] for _, own in seeds),
                     _mean(own.retransmits for _, own in seeds),
                 )
@@ -88,12 +91,15 @@ def median_error(rows: Iterable[FlowMeans], error: Callable[[FlowMeans], float |
 
 def summary(rows: list[FlowMeans]) -> dict[str, float | int | None]:
     """Median errors for JSON."""
-    goodput, flows = median_error(rows, lambda row: row.goodput_error_percent)
+    rates: dict[str, float | int | None] = {}
+    for rate in (GOODPUT, DELIVERY_RATE):
+        error, flows = median_error((row for row in rows if row.rate == rate), lambda row: row.rate_error_percent)
+        if flows or rate == GOODPUT:
+            rates |= {f"{_key(rate)}_percent_of_ceiling": rounded(error), f"{_key(rate)}_flows": flows}
     rtt, of_rtt = median_error(rows, lambda row: row.rtt_ms.percent)
     retransmits, of_retransmits = median_error(rows, lambda row: row.retransmits_error_percent)
     return {
-        "goodput_percent_of_ceiling": rounded(goodput),
-        "goodput_flows": flows,
+        **rates,
         "rtt_mean_percent": rounded(rtt),
         "rtt_flows": of_rtt,
         "retransmits_percent": rounded(retransmits),
@@ -107,14 +113,19 @@ def lines(rows: list[FlowMeans]) -> Iterator[str]:
     seeds = sorted({row.seeds for row in rows})
     over = f", means over {seeds[0]}{f' to {seeds[-1]}' if len(seeds) > 1 else ''} seeds" if seeds != [1] else ""
     for what, key, flows in (
-        ("goodput", "goodput_percent_of_ceiling", "goodput_flows"),
+        (GOODPUT, "goodput_percent_of_ceiling", "goodput_flows"),
+        (DELIVERY_RATE, "delivery_rate_percent_of_ceiling", "delivery_rate_flows"),
         ("mean TCP RTT", "rtt_mean_percent", "rtt_flows"),
         (f"retransmits (at least {LEAST_RETRANSMITS:g})", "retransmits_percent", "retransmits_flows"),
     ):
-        if found[key] is not None:
-            share = " of the link ceiling" if what == "goodput" else ""
+        if found.get(key) is not None:
+            share = " of the link ceiling" if what in (GOODPUT, DELIVERY_RATE) else ""
             of_flows = f"{found[flows]} flow{'s' if found[flows] != 1 else ''}"
             yield f"Median absolute error of {of_flows}{over}: {what} {found[key]:.2f} %{share}"
+
+
+def _key(rate: str) -> str:
+    return rate.replace(" ", "_")
 
 
 def _mean(values: Iterable[Difference]) -> Difference:

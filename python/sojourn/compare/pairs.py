@@ -10,6 +10,8 @@ from typing import Any
 from sojourn import conditions, metrics, reference
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
 
+#: Rates that a flow is compared by.
+GOODPUT, DELIVERY_RATE = "goodput", "delivery rate"
 QUANTILES = ("mean", "p50", "p95", "p99")
 
 
@@ -54,6 +56,17 @@ class Flow:
     name_b: str = ""
 
     @property
+    def rate_mbps(self) -> Difference:
+        """Goodput, or the mean delivery rate where a side has nothing else."""
+        return self.delivery_rate_mbps if self.rate == DELIVERY_RATE else self.goodput_mbps
+
+    @property
+    def rate(self) -> str:
+        """Which of the two that is."""
+        known = self.goodput_mbps.diff is not None or self.delivery_rate_mbps.diff is None
+        return GOODPUT if known else DELIVERY_RATE
+
+    @property
     def label(self) -> str:
         """Both names where there are two."""
         return f"{self.name} / {self.name_b}" if self.name_b else self.name
@@ -85,12 +98,12 @@ class Pair:
         """Mean TCP RTT, averaged over the flows."""
         return Difference(self.summary_a.mean_rtt_ms, self.summary_b.mean_rtt_ms)
 
-    def goodput_error_percent(self) -> Iterator[float]:
-        """Of each flow: the absolute goodput error as a share of the link ceiling."""
+    def rate_error_percent(self) -> Iterator[float]:
+        """Of each flow: the absolute error of its rate as a share of the link ceiling."""
         ceiling = conditions.ceiling_mbps(self.a)
         for flow in self.flows:
-            if ceiling and flow.goodput_mbps.diff is not None:
-                yield 100 * abs(flow.goodput_mbps.diff) / ceiling
+            if ceiling and flow.rate_mbps.diff is not None:
+                yield 100 * abs(flow.rate_mbps.diff) / ceiling
 
     def document(self) -> dict[str, Any]:
         """One element of `runs` of the JSON document."""

@@ -12,7 +12,7 @@ from rich.table import Table
 from sojourn import metrics
 from sojourn.compare import means
 from sojourn.compare.comparison import Comparison
-from sojourn.compare.pairs import QUANTILES, Difference, Pair
+from sojourn.compare.pairs import DELIVERY_RATE, QUANTILES, Difference, Pair
 from sojourn.precision import point_of
 
 #: Rows of the printed list of effects.
@@ -70,6 +70,8 @@ def _quantities(pair: Pair) -> tuple[list[str], dict[str, list[str]]]:
     flows = pair.flows
     pinged = any(value.a is not None or value.b is not None for value in pair.ping_ms.values())
     rows = {"goodput, Mbit/s": [_cell(flow.goodput_mbps) for flow in flows]}
+    if any(flow.rate == DELIVERY_RATE for flow in flows):
+        rows["delivery rate, Mbit/s"] = [_cell(flow.delivery_rate_mbps) for flow in flows]
     for kind in metrics.DELAYS:
         of_flows = [flow.delays.get(kind) for flow in flows]
         ping = pair.ping_ms if pinged and kind == metrics.RTT else None
@@ -150,8 +152,8 @@ def _means(result: Comparison) -> Table:
         shown.add_row(
             "" if row.run == previous else escape(row.run),
             escape(row.flow),
-            _both(row.goodput_mbps, 2),
-            _percent(row.goodput_error_percent),
+            _both(row.rate_mbps, 2),
+            _percent(row.rate_error_percent),
             _both(row.rtt_ms, 2),
             _percent(row.rtt_ms.percent),
             _both(row.retransmits, 0),

@@ -115,12 +115,16 @@ def of_flent(file: flent.FlentFile, rate_mbps: float | None, rtt_ms: float | Non
             flow.name.partition("-")[0],
             True,
             flow.goodput_mbps,
-            (flow.tcp_rtt_ms.p05, flow.tcp_rtt_ms.p50) if flow.tcp_rtt_ms else None,
+            _low_and_middle(flow.tcp_rtt_ms),
         )
         for flow in (summary.flows if summary else ())
     ]
     rate = rates[0] if len(rates) == 1 else None if rates else rate_mbps
     return runs.Outcome(file.id, flows, rate, min(stated.base_rtts_ms, default=rtt_ms))
+
+
+def _low_and_middle(rtt: metrics.Stats | None) -> tuple[float, float] | None:
+    return None if rtt is None or rtt.p05 is None or rtt.p50 is None else (rtt.p05, rtt.p50)
 
 
 def of_host(name: str, metadata: Mapping[str, Any], rate_bps: float | None, rtt_s: float | None) -> Iterator[Finding]:

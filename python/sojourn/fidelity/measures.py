@@ -49,6 +49,26 @@ def mean_goodput(flow: str, over: Window | None = None) -> Measure:
     return Over(lambda run, span: metrics.goodput(run, flow, span), over)
 
 
+def delivery_rate(flow: str, over: Window) -> Measure:
+    """Mean over a window of what `ss` reports as delivery rate."""
+    return Over(lambda run, span: _delivery_rate(run, flow, span), over)
+
+
+def delivery_ratio(first: str, second: str, over: Window) -> Measure:
+    """The same of one flow over that of another."""
+
+    def inside(run: Source, span: Window) -> float | None:
+        above, below = (_delivery_rate(run, flow, span) for flow in (first, second))
+        return above / below if above is not None and below else None
+
+    return Over(inside, over)
+
+
+def _delivery_rate(run: Source, flow: str, span: Window) -> float | None:
+    rates = metrics.inside(run, f"flow.{flow}.delivery_rate", span)
+    return float(rates.mean()) if rates.size else None
+
+
 def utilisation(flow: str, over: Window | None = None) -> Measure:
     """Goodput over a window, by default H2, as a share of the ceiling."""
 

@@ -155,14 +155,14 @@ def _beside(runs: list[Run], sides: tuple[str, str]) -> str:
     part = Comparison(pairs=pairs)
     other = "the testbed's" if sides == compare.MEASURED else f"{sides[1]}'s"
     text = f"In {_count(len(pairs), 'run')} with a {'measured ' if sides == compare.MEASURED else ''}counterpart"
-    errors = [(max(pair.goodput_error_percent(), default=0.0), pair) for pair in pairs]
-    if part.goodput_error_percent is not None:
+    errors = [(max(pair.rate_error_percent(), default=0.0), pair) for pair in pairs]
+    if part.rate_error_percent is not None:
         worst, where = max(errors, key=lambda item: item[0])
-        text += f" the median flow's goodput is {part.goodput_error_percent:.1f} %"
+        text += f" the median flow's {part.rates} is {part.rate_error_percent:.1f} %"
         text += f" of the link ceiling away from {other}, the worst {worst:.1f} %"
         text += f" ({'/'.join(where.id.split('/')[2:])})"
     if part.rtt_error_percent is not None:
-        text += f"{';' if part.goodput_error_percent is not None else ''} mean TCP RTT differs by"
+        text += f"{';' if part.rate_error_percent is not None else ''} mean TCP RTT differs by"
         text += f" {part.rtt_error_ms:.2f} ms in the median ({part.rtt_error_percent:.1f} %)"
     ratios = [(r.a, r.b) for pair in pairs if (r := pair.ratio) is not None]
     both = [(a, b) for a, b in ratios if a is not None and b is not None]

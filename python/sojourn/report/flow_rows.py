@@ -64,7 +64,8 @@ def _goodput_and_rtt(flows: Sequence[FlowSummary]) -> str:
     rates = [flow.goodput_mbps for flow in flows if flow.goodput_mbps is not None]
     rtt = [flow.tcp_rtt_ms for flow in flows if flow.tcp_rtt_ms is not None]
     tails = [stats.p99 for stats in rtt if stats.p99 is not None]
-    delay = own.pair(median([stats.p50 for stats in rtt]), max(tails, default=None)) if rtt else NOTHING
+    middles = [stats.p50 for stats in rtt if stats.p50 is not None]
+    delay = own.pair(median(middles), max(tails, default=None)) if middles else NOTHING
     return f"{number(sum(rates) if rates else None)}; {delay}"
 
 

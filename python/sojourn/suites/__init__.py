@@ -124,8 +124,13 @@ def suite(name: str, variant: str | None = None) -> list[Case]:
     """The runs of one suite in their published order, in its first variant or another one."""
     if variant is not None and variant not in variants(name):
         raise KeyError(variant)
-    cases: list[Case] = module(name).cases(*([variant] if variant else []))
-    return cases
+    return list(_cases(name, variant))
+
+
+@cache
+def _cases(name: str, variant: str | None) -> tuple[Case, ...]:
+    """Made once: planning many runs looks through all of them for each."""
+    return tuple(module(name).cases(*([variant] if variant else [])))
 
 
 def variants(name: str) -> Mapping[str, str]:

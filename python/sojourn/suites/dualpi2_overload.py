@@ -90,7 +90,8 @@ def _document(run: str, about: str, protection: int, mix: tuple[str, ...], load:
         "seed": 1,
         "measure": {"from": f"{WINDOW_S[0]:g}s", "to": f"{WINDOW_S[1]:g}s"},
         "hosts": HOSTS,
-        "tcp": {key: value for key, value in L4S_TCP.items() if key != "tsq_netem"} | {"pacing": True},
+        "tcp": {key: value for key, value in L4S_TCP.items() if key not in ("tsq_netem", "max_tcp_header")}
+        | {"pacing": True},
         "link": [
             {
                 "name": "bneck",

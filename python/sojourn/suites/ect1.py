@@ -96,11 +96,13 @@ REDUCED_MBIT = (40, 5)
 WIFI_SLOTS = "netem delay 200us slot 800us 10ms packets 42 limit 512"
 JITTERS = ((2, 1), (4, 2), (10, 5))
 
+#: `MAX_TCP_HEADER` of the kernel configuration that is published with sce-l4s-bakeoff, without wireless devices.
+NO_WIRELESS = 208
 # Small queues of namespaces behind netem, as the captures show.
 HOST_TCP = {"era": "2020", "tsq_netem": True}
-# What captures show of the L4S half's kernel, too.
-L4S_TCP = {**HOST_TCP, "ecn": "accecn", "ecn_unsafe_cep": True, "ace_prediction": True}
-SCE_TCP = {**HOST_TCP, "ecn": "sce"}
+# What captures show of the L4S half's kernel, too: send buffers of 4352 bytes a segment, and copies of 2304.
+L4S_TCP = {**HOST_TCP, "max_tcp_header": 272, "ecn": "accecn", "ecn_unsafe_cep": True, "ace_prediction": True}
+SCE_TCP = {**HOST_TCP, "max_tcp_header": NO_WIRELESS, "ecn": "sce"}
 # The testbed was one machine, whose timers make the path's delays, too; fitted to two of its captures.
 HOSTS = {"noise": "linux emulated"}
 
