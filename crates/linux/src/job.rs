@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sojourn_core::{Dur, Rng};
+use sojourn_core::{Dur, Rate, Rng};
 use sojourn_scenario::{Exec, FlowSeries, Program, Scenario, Stack, to_toml};
 use sojourn_trace::{
     Column, FlowSummary, Middlebox, ProgramEnd, ProgramSummary, QueueSummary, WindowSummary,
@@ -134,7 +134,7 @@ pub struct FlowJob {
 /// Any bound of the rate has TCP pace at the rate of its controller: all ones would be none (`sk_setsockopt`,
 /// SO_MAX_PACING_RATE).
 fn max_pacing(tcp: &Config, by_socket: bool) -> Option<u64> {
-    let bound = tcp.max_pacing_rate.0.map(|rate| rate.bytes_per_sec());
+    let bound = tcp.max_pacing_rate.0.map(Rate::bytes_per_sec);
     bound.or_else(|| (tcp.pacing && by_socket).then_some(u64::MAX - 1))
 }
 
