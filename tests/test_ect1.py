@@ -110,7 +110,7 @@ def test_sce_queues_shape_themselves_and_classic_ones_stand_behind_htb() -> None
     assert own["link"][0]["qdisc"] == "lfq_cobalt bandwidth 50Mbit sce-thresh 8"
     classic = tomllib.loads(CASES["ect1/sce-s2-twoflow/cubic-vs-cubic-sce/codel1q/20ms"].toml)
     assert (classic["link"][0]["shaper"], classic["link"][0]["rate"]) == ("htb", "50Mbit")
-    assert own["tcp"] == classic["tcp"] == {"era": "2020", "ecn": "sce", "tsq_netem": True}
+    assert own["tcp"] == classic["tcp"] == {"era": "2020", "ecn": "sce", "tsq_netem": True, "max_tcp_header": 208}
 
 
 def test_header_prediction_is_that_of_the_l4s_half() -> None:
