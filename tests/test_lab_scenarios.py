@@ -44,5 +44,7 @@ def test_examples_that_read_other_files_are_left_out(exported: Path) -> None:
 
 
 def test_it_is_small_enough_to_be_loaded_at_a_search(exported: Path) -> None:
-    assert (exported / "index.json").stat().st_size < 200_000
+    # 190 bytes a run.
+    runs = sum(len(suites.suite(name)) for name in suites.NAMES)
+    assert (exported / "index.json").stat().st_size < min(200 * runs, 300_000)
     assert not list(exported.glob("*.part"))

@@ -344,7 +344,7 @@ def _case(label: str, setup: Setup, prague: str) -> Case:
     heading, question = SCENARIOS[label.partition("/")[0]]
     document = {
         "name": (name := f"{SUITE}/{label}"),
-        "description": (about := f"{heading}: {', '.join(label.split('/')[1:])}"),
+        "description": (about := ", ".join(label.split("/")[1:])),
         "duration": f"{setup.length_s + 10}s",
         "seed": 1,
         "measure": {"from": f"{window[0]}s", "to": f"{window[1]}s"},
