@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sojourn import conditions
-from sojourn.compare.pairs import Pair
+from sojourn.compare.pairs import RATES, Pair
 from sojourn.metrics import FloatArray
 from sojourn.precision import point_of
 
@@ -77,22 +77,26 @@ class Chance:
 
 
 def of(pairs: Iterable[Pair]) -> list[Chance]:
-    """Goodput over flows and mean TCP RTT over runs, of the runs with enough seeds; empty if there are none."""
+    """Rates over flows and mean TCP RTT over runs, of the runs with enough seeds; empty if there are none."""
     groups = groupby(sorted(pairs, key=lambda pair: point_of(pair.id)), key=lambda pair: point_of(pair.id))
     runs = [seeds for _, group in groups if len(seeds := list(group)) >= LEAST_SEEDS]
     rtts = [[rtt] for seeds in runs if (rtt := _errors(pair.rtt_ms.diff for pair in seeds)).size >= LEAST_SEEDS]
     found = (
-        _chance("goodput", "% of the link ceiling", "flows", [list(_goodput(seeds)) for seeds in runs]),
+        *(
+            _chance(rate, "% of the link ceiling", "flows", [list(_rates(seeds, rate)) for seeds in runs])
+            for rate in RATES
+        ),
         _chance("mean TCP RTT", "ms", "runs", rtts),
     )
     return [chance for chance in found if chance is not None]
 
 
-def _goodput(seeds: list[Pair]) -> Iterator[FloatArray]:
-    """FloatArray of each flow of a run over its seeds, % of the ceiling."""
+def _rates(seeds: list[Pair], rate: str) -> Iterator[FloatArray]:
+    """Errors of each flow of a run that is compared by this rate over its seeds, % of the ceiling."""
     ceiling = conditions.ceiling_mbps(seeds[0].a)
     for name in dict.fromkeys(flow.name for pair in seeds for flow in pair.flows):
-        errors = _errors(flow.rate_mbps.diff for pair in seeds for flow in pair.flows if flow.name == name)
+        own = [flow for pair in seeds for flow in pair.flows if flow.name == name and flow.rate == rate]
+        errors = _errors(flow.rate_mbps.diff for flow in own)
         if ceiling and errors.size >= LEAST_SEEDS:
             yield 100 * errors / ceiling
 

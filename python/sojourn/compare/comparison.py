@@ -11,7 +11,7 @@ from sojourn.compare import chance, effects, means
 from sojourn.compare.chance import Chance
 from sojourn.compare.effects import Effect
 from sojourn.compare.means import FlowMeans
-from sojourn.compare.pairs import GOODPUT, Pair, rounded
+from sojourn.compare.pairs import GOODPUT, RATES, Pair, rate_key, rounded
 from sojourn.metrics import Source
 
 SCHEMA = "sojourn/compare/1"
@@ -51,15 +51,10 @@ class Comparison:
         return chance.of([*self.pairs, *self.seeds]) if self.seeds else []
 
     @property
-    def rate_error_percent(self) -> float | None:
-        """Median over all flows, as a share of the link ceiling."""
-        return median([error for pair in self.pairs for error in pair.rate_error_percent()])
-
-    @property
-    def rates(self) -> str:
-        """Which rates these errors are of."""
-        kinds = {flow.rate for pair in self.pairs for flow in pair.flows if flow.rate_mbps.diff is not None}
-        return " or ".join(sorted(kinds, reverse=True)) or GOODPUT
+    def rate_errors_percent(self) -> dict[str, float]:
+        """Medians over the flows, as a share of the link ceiling, by the rate that is compared."""
+        errors = {rate: [e for pair in self.pairs for e in pair.rate_error_percent(rate)] for rate in RATES}
+        return {rate: found for rate, of_flows in errors.items() if (found := median(of_flows)) is not None}
 
     @property
     def rtt_error_ms(self) -> float | None:
@@ -91,8 +86,7 @@ class Comparison:
             )
         text = f"{len(self.pairs)} run{'s' if len(self.pairs) != 1 else ''} compared"
         errors = []
-        if self.rate_error_percent is not None:
-            errors.append(f"of {self.rates} {self.rate_error_percent:.1f} % of the link ceiling")
+        errors += [f"of {rate} {error:.1f} % of the link ceiling" for rate, error in self.rate_errors_percent.items()]
         if self.rtt_error_ms is not None:
             errors.append(f"of mean TCP RTT {self.rtt_error_ms:.2f} ms ({self.rtt_error_percent or 0:.1f} %)")
         if errors:
@@ -117,7 +111,10 @@ class Comparison:
                 "only_a": self.only_a,
                 "only_b": self.only_b,
                 "errors": self.errors,
-                "goodput_median_abs_error_percent_of_ceiling": rounded(self.rate_error_percent),
+                **{
+                    f"{rate_key(rate)}_median_abs_error_percent_of_ceiling": rounded(self.rate_errors_percent.get(rate))
+                    for rate in dict.fromkeys((GOODPUT, *self.rate_errors_percent))
+                },
                 "rtt_mean_median_abs_error_ms": rounded(self.rtt_error_ms),
                 "rtt_mean_median_abs_error_percent": rounded(self.rtt_error_percent),
             },

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sojourn import conditions
-from sojourn.compare.pairs import DELIVERY_RATE, GOODPUT, Difference, Pair, rounded
+from sojourn.compare.pairs import DELIVERY_RATE, GOODPUT, RATES, Difference, Pair, rate_key, rounded
 from sojourn.precision import point_of
 
 #: Retransmits of a flow are compared where side B has this many: fewer are chance.
@@ -52,8 +52,8 @@ class FlowMeans:
             "run": self.run,
             "flow": self.flow,
             "seeds": self.seeds,
-            f"{_key(self.rate)}_mbps": self.rate_mbps.document(),
-            f"{_key(self.rate)}_error_percent_of_ceiling": rounded(self.rate_error_percent),
+            f"{rate_key(self.rate)}_mbps": self.rate_mbps.document(),
+            f"{rate_key(self.rate)}_error_percent_of_ceiling": rounded(self.rate_error_percent),
             "rtt_mean_ms": self.rtt_ms.document(),
             "rtt_error_percent": rounded(self.rtt_ms.percent),
             "retransmits": self.retransmits.document(),
@@ -92,10 +92,10 @@ def median_error(rows: Iterable[FlowMeans], error: Callable[[FlowMeans], float |
 def summary(rows: list[FlowMeans]) -> dict[str, float | int | None]:
     """Median errors for JSON."""
     rates: dict[str, float | int | None] = {}
-    for rate in (GOODPUT, DELIVERY_RATE):
+    for rate in RATES:
         error, flows = median_error((row for row in rows if row.rate == rate), lambda row: row.rate_error_percent)
         if flows or rate == GOODPUT:
-            rates |= {f"{_key(rate)}_percent_of_ceiling": rounded(error), f"{_key(rate)}_flows": flows}
+            rates |= {f"{rate_key(rate)}_percent_of_ceiling": rounded(error), f"{rate_key(rate)}_flows": flows}
     rtt, of_rtt = median_error(rows, lambda row: row.rtt_ms.percent)
     retransmits, of_retransmits = median_error(rows, lambda row: row.retransmits_error_percent)
     return {
@@ -119,13 +119,9 @@ def lines(rows: list[FlowMeans]) -> Iterator[str]:
         (f"retransmits (at least {LEAST_RETRANSMITS:g})", "retransmits_percent", "retransmits_flows"),
     ):
         if found.get(key) is not None:
-            share = " of the link ceiling" if what in (GOODPUT, DELIVERY_RATE) else ""
+            share = " of the link ceiling" if what in RATES else ""
             of_flows = f"{found[flows]} flow{'s' if found[flows] != 1 else ''}"
             yield f"Median absolute error of {of_flows}{over}: {what} {found[key]:.2f} %{share}"
-
-
-def _key(rate: str) -> str:
-    return rate.replace(" ", "_")
 
 
 def _mean(values: Iterable[Difference]) -> Difference:

@@ -11,7 +11,7 @@ from sojourn import conditions, metrics, reference
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
 
 #: Rates that a flow is compared by.
-GOODPUT, DELIVERY_RATE = "goodput", "delivery rate"
+RATES = GOODPUT, DELIVERY_RATE = "goodput", "delivery rate"
 QUANTILES = ("mean", "p50", "p95", "p99")
 
 
@@ -98,11 +98,11 @@ class Pair:
         """Mean TCP RTT, averaged over the flows."""
         return Difference(self.summary_a.mean_rtt_ms, self.summary_b.mean_rtt_ms)
 
-    def rate_error_percent(self) -> Iterator[float]:
-        """Of each flow: the absolute error of its rate as a share of the link ceiling."""
+    def rate_error_percent(self, *rates: str) -> Iterator[float]:
+        """Of each flow that is compared by one of these rates, by default any: the absolute error, % of the ceiling."""
         ceiling = conditions.ceiling_mbps(self.a)
         for flow in self.flows:
-            if ceiling and flow.rate_mbps.diff is not None:
+            if ceiling and flow.rate_mbps.diff is not None and flow.rate in (rates or RATES):
                 yield 100 * abs(flow.rate_mbps.diff) / ceiling
 
     def document(self) -> dict[str, Any]:
@@ -220,6 +220,11 @@ def spread(a: Stats | None, b: Stats | None) -> dict[str, Difference]:
 def natural(run_id: str) -> list[tuple[int, str]]:
     """Sort key with numbers by value: 5Mbit before 50Mbit, 20ms before 160ms."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", run_id)]
+
+
+def rate_key(rate: str) -> str:
+    """Of a rate in a JSON document."""
+    return rate.replace(" ", "_")
 
 
 def rounded(value: float | None) -> float | None:

@@ -156,13 +156,14 @@ def _beside(runs: list[Run], sides: tuple[str, str]) -> str:
     other = "the testbed's" if sides == compare.MEASURED else f"{sides[1]}'s"
     text = f"In {_count(len(pairs), 'run')} with a {'measured ' if sides == compare.MEASURED else ''}counterpart"
     errors = [(max(pair.rate_error_percent(), default=0.0), pair) for pair in pairs]
-    if part.rate_error_percent is not None:
+    rates = part.rate_errors_percent
+    if rates:
         worst, where = max(errors, key=lambda item: item[0])
-        text += f" the median flow's {part.rates} is {part.rate_error_percent:.1f} %"
+        text += " and".join(f" the median flow's {rate} is {error:.1f} %" for rate, error in rates.items())
         text += f" of the link ceiling away from {other}, the worst {worst:.1f} %"
         text += f" ({'/'.join(where.id.split('/')[2:])})"
     if part.rtt_error_percent is not None:
-        text += f"{';' if part.rate_error_percent is not None else ''} mean TCP RTT differs by"
+        text += f"{';' if rates else ''} mean TCP RTT differs by"
         text += f" {part.rtt_error_ms:.2f} ms in the median ({part.rtt_error_percent:.1f} %)"
     ratios = [(r.a, r.b) for pair in pairs if (r := pair.ratio) is not None]
     both = [(a, b) for a, b in ratios if a is not None and b is not None]

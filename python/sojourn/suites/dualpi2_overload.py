@@ -14,7 +14,7 @@ from typing import Any
 
 from sojourn.scenario import to_toml
 from sojourn.suites import Case, role
-from sojourn.suites.ect1 import DUALPI2, HOSTS, L4S_TCP
+from sojourn.suites.ect1 import DUALPI2, HOSTS, L4S_KERNEL
 
 #: Of the measurements that are shipped in `data`.
 SOURCE = "L4STeam/l4steam.github.io, overload-experiments: DualPI2 and TCP Prague on Linux 5.4, 13 May 2020"
@@ -90,8 +90,7 @@ def _document(run: str, about: str, protection: int, mix: tuple[str, ...], load:
         "seed": 1,
         "measure": {"from": f"{WINDOW_S[0]:g}s", "to": f"{WINDOW_S[1]:g}s"},
         "hosts": HOSTS,
-        "tcp": {key: value for key, value in L4S_TCP.items() if key not in ("tsq_netem", "max_tcp_header")}
-        | {"pacing": True},
+        "tcp": {**L4S_KERNEL, "pacing": True},
         "link": [
             {
                 "name": "bneck",

@@ -98,11 +98,12 @@ JITTERS = ((2, 1), (4, 2), (10, 5))
 
 #: `MAX_TCP_HEADER` of the kernel configuration that is published with sce-l4s-bakeoff, without wireless devices.
 NO_WIRELESS = 208
-# Small queues of namespaces behind netem, as the captures show.
-HOST_TCP = {"era": "2020", "tsq_netem": True}
-# What captures show of the L4S half's kernel, too: send buffers of 4352 bytes a segment, and copies of 2304.
-L4S_TCP = {**HOST_TCP, "max_tcp_header": 272, "ecn": "accecn", "ecn_unsafe_cep": True, "ace_prediction": True}
-SCE_TCP = {**HOST_TCP, "max_tcp_header": NO_WIRELESS, "ecn": "sce"}
+#: What captures show of the L4S half's kernel.
+L4S_KERNEL = {"era": "2020", "ecn": "accecn", "ecn_unsafe_cep": True, "ace_prediction": True}
+# Small queues of namespaces behind netem, as the captures show: in the L4S half with send buffers of 4352 bytes a
+# segment, and copies of 2304.
+L4S_TCP = {**L4S_KERNEL, "tsq_netem": True, "max_tcp_header": 272}
+SCE_TCP = {"era": "2020", "ecn": "sce", "tsq_netem": True, "max_tcp_header": NO_WIRELESS}
 # The testbed was one machine, whose timers make the path's delays, too; fitted to two of its captures.
 HOSTS = {"noise": "linux emulated"}
 

@@ -190,7 +190,7 @@ parameters! {
         limit_output_bytes: Bytes = Bytes(1 << 20); in 4096..=2_147_483_647;
             sysctl tcp_limit_output_bytes = Form::Bytes;
         /// With tsq_netem: what a kernel keeps for headers in each packet, `MAX_TCP_HEADER`: 304 with wireless meshes and
-        /// tunnels (distributions), 272 without meshes, 208 without wireless devices, 160 without tunnels.
+        /// tunnels, 272 without meshes, 208 without wireless devices, 160 without tunnels.
         max_tcp_header: u32 = 304; in 64..=1024;
         /// Kernel tick rate (100, 250, 300 or 1000).
         hz: u32 = 1000;

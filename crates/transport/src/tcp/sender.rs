@@ -3,6 +3,7 @@
 
 mod handshake;
 mod input;
+mod memory;
 mod output;
 mod recovery;
 mod small_queue;

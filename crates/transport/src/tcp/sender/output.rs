@@ -4,7 +4,7 @@
 use sojourn_cc::{Feedback, Sent, State};
 use sojourn_core::{Dur, Ecn, Kind, Time};
 
-use super::small_queue::Memory;
+use super::memory::Memory;
 use super::write_queue::Push;
 use super::{Sender, Timer};
 use crate::endpoint::{Body, Transmit};
@@ -133,8 +133,9 @@ impl Sender {
     /// A packet with `bytes` of payload leaves.
     fn pace(&mut self, now: Time, bytes: u64) {
         if self.config.tsq_netem {
-            let memory = Memory::new(self.config.max_tcp_header, self.mss);
-            self.pacing.small_queue.add(memory, bytes, self.config.gso);
+            let sizes = self.sizes();
+            let size = if self.config.gso { sizes.packet(bytes) } else { sizes.segmented(bytes) };
+            self.pacing.small_queue.add(size);
         }
         let rate = self.paced().then_some(self.pacing.rate);
         self.pacing.pacer.departed(now, bytes, rate, self.sent.segments);
@@ -264,11 +265,15 @@ impl Sender {
         if !self.config.tsq_netem || self.board.packets_out() == 0 {
             return false;
         }
-        let memory = Memory::new(self.config.max_tcp_header, self.mss);
-        let (limit, mss) = (limit(memory.packet(payload)), u64::from(self.mss));
-        let queue = &mut self.pacing.small_queue;
-        queue.grow(memory, self.win.cwnd, self.config.wmem_max.0);
-        queue.is_full(memory, limit, self.snd_una, GSO_MAX_BYTES / mss * mss)
+        let sizes = self.sizes();
+        let buffer = sizes.send_buffer(2, self.win.cwnd).min(self.config.wmem_max.0);
+        let limit = limit(sizes.packet(payload));
+        self.pacing.small_queue.is_full(limit, self.snd_una, buffer, sizes)
+    }
+
+    /// What its packets take in a host with `tsq_netem`.
+    fn sizes(&self) -> Memory {
+        Memory::of_5(self.config.max_tcp_header, self.mss)
     }
 
     /// Takes the rest of the burst into the packet that its first segment began.

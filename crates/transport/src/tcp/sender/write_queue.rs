@@ -3,19 +3,11 @@
 
 use std::collections::VecDeque;
 
+use super::memory::Memory;
 use super::output::GSO_MAX_BYTES;
 
-/// What a packet takes besides its data: `sk_buff` (256), and the small head of a stream packet (704,
-/// `tcp_stream_alloc_skb`).
-const OVERHEAD: u64 = 960;
 /// What an application writes in one call, as that of the engine `linux` does.
 const CHUNK: u64 = 128 << 10;
-/// `MAX_TCP_HEADER` and `skb_shared_info`, which the head of a packet has room for.
-const HEAD: u64 = 320 + 320;
-/// `sk_buff`.
-const DESCRIPTOR: u64 = 256;
-/// `TCP_INIT_CWND`.
-const INITIAL_CWND: u64 = 10;
 /// `TCP_MSS_DEFAULT`: of smaller windows a buffer may hold all.
 const LEAST_WINDOW: u64 = 536;
 /// `tcp_wmem[1]`.
@@ -58,10 +50,9 @@ pub(super) struct WriteQueue {
     window: u64,
     /// Up to where the application has pushed (`pushed_seq`).
     pushed: u64,
-    /// Payload of a full segment.
-    mss: u64,
-    /// What a full segment takes, and how many of them the buffer should hold for one of cwnd.
-    segment_memory: u64,
+    /// What packets take.
+    sizes: Memory,
+    /// How many of cwnd the buffer should hold.
     windows: u64,
     /// `sk_sndbuf`, and its bound.
     limit: u64,
@@ -80,16 +71,6 @@ pub(super) struct WriteQueue {
     held: Option<(u32, u64)>,
 }
 
-/// What a full segment of `mss` bytes takes, as `tcp_sndbuf_expand` counts it.
-fn segment_memory(mss: u64) -> u64 {
-    (mss + 12 + HEAD).next_power_of_two() + DESCRIPTOR
-}
-
-/// A send buffer for so many `windows` of `cwnd` (`tcp_sndbuf_expand`).
-pub(super) fn send_buffer(windows: u64, mss: u64, cwnd: u32) -> u64 {
-    windows * segment_memory(mss) * u64::from(cwnd).max(INITIAL_CWND)
-}
-
 impl WriteQueue {
     /// An empty queue from `seq`, for a peer whose handshake showed this `window`. `windows` is how many of cwnd
     /// the buffer should hold (`sndbuf_expand`), at `most` bytes.
@@ -98,8 +79,7 @@ impl WriteQueue {
             written: seq,
             pushed: seq,
             window,
-            mss,
-            segment_memory: segment_memory(mss),
+            sizes: Memory::of_7(mss),
             windows,
             limit: FIRST_LIMIT.min(most),
             most,
@@ -116,7 +96,7 @@ impl WriteQueue {
 
     /// `tcp_sndbuf_expand`.
     fn expand(&mut self, cwnd: u32) {
-        let wanted = send_buffer(self.windows, self.mss, cwnd);
+        let wanted = self.sizes.send_buffer(self.windows, cwnd);
         self.limit = self.limit.max(wanted.min(self.most));
     }
 
@@ -124,7 +104,7 @@ impl WriteQueue {
     fn memory(&self, una: u64) -> u64 {
         let packets = (self.unsent.len() + self.sent.len()) as u64;
         self.written.saturating_sub(una)
-            + OVERHEAD * packets.saturating_add_signed(self.splits.into())
+            + self.sizes.overhead() * packets.saturating_add_signed(self.splits.into())
     }
 
     /// Everything before `una` was acknowledged, and the peer's window is `window`.
@@ -147,13 +127,11 @@ impl WriteQueue {
     /// the buffer grows when that of 7.2 does, over paths of 4, 20 and 100 ms (SO_MEMINFO).
     pub(super) fn on_sent(&mut self, (next, end): (u64, u64), in_flight: u32, una: u64, rate: u64) {
         let bytes = end - next;
-        let is_held = self.in_host >= rate.max(2 * (OVERHEAD + bytes)) && self.sent.len() > 1;
+        let is_held = self.in_host >= rate.max(2 * self.sizes.packet(bytes)) && self.sent.len() > 1;
         if is_held && self.held.is_none() {
             self.held = Some((in_flight, self.memory(una)));
         }
-        let segments = bytes.div_ceil(self.mss.max(1));
-        self.in_host +=
-            if segments > 1 { segments * self.segment_memory } else { OVERHEAD + bytes };
+        self.in_host += self.sizes.segmented(bytes);
         self.sent.push_back(end);
         while self.unsent.front().is_some_and(|buffer| buffer.end <= end) {
             self.unsent.pop_front();
@@ -263,7 +241,7 @@ impl WriteQueue {
     /// (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
     fn buffer_size(&self) -> u64 {
         let most = if self.window > LEAST_WINDOW { self.window / 2 } else { self.window };
-        most.min(GSO_MAX_BYTES).max(self.mss) / self.mss * self.mss
+        most.min(GSO_MAX_BYTES).max(self.sizes.mss) / self.sizes.mss * self.sizes.mss
     }
 }
 
